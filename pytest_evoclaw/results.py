@@ -1,0 +1,244 @@
+"""What a trial and its phases produced: values that add up, and cross xdist as builtins."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import asdict
+from dataclasses import dataclass
+from typing import Any
+from typing import Literal
+
+Status = Literal["success", "timeout", "error"]
+UsageSource = Literal["provider", "estimated", "unknown"]
+
+
+def _add(left: float | None, right: float | None) -> Any:
+    return None if left is None or right is None else left + right
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens, requests and money of one or more executions.
+
+    A number that nobody reported is ``None``, and a sum with it is ``None`` too.
+    ``input_tokens`` excludes cached tokens, for every runtime. ``cost_usd`` is in US dollars.
+    ``partial`` says that the agent was cut off, so that the true numbers may be higher.
+    """
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    request_count: int | None = None
+    cost_usd: float | None = None
+    source: UsageSource = "unknown"
+    partial: bool = False
+
+    @property
+    def total_tokens(self) -> int | None:
+        """Input, cached and output tokens; caches that nobody reported count as none."""
+        if self.input_tokens is None or self.output_tokens is None:
+            return None
+        cached = (self.cache_read_tokens or 0) + (self.cache_write_tokens or 0)
+        return self.input_tokens + self.output_tokens + cached
+
+    def __add__(self, other: Usage) -> Usage:
+        order: tuple[UsageSource, ...] = ("provider", "estimated", "unknown")
+        return Usage(
+            input_tokens=_add(self.input_tokens, other.input_tokens),
+            output_tokens=_add(self.output_tokens, other.output_tokens),
+            cache_read_tokens=_add(self.cache_read_tokens, other.cache_read_tokens),
+            cache_write_tokens=_add(self.cache_write_tokens, other.cache_write_tokens),
+            reasoning_tokens=_add(self.reasoning_tokens, other.reasoning_tokens),
+            request_count=_add(self.request_count, other.request_count),
+            cost_usd=_add(self.cost_usd, other.cost_usd),
+            source=max(self.source, other.source, key=order.index),
+            partial=self.partial or other.partial,
+        )
+
+    @classmethod
+    def total(cls, usages: Iterable[Usage]) -> Usage:
+        """Add up; the total of nothing is unknown."""
+        first, *rest = list(usages) or [cls()]
+        return sum(rest, first)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One statement about the outputs: ``score`` within 0..1, ``message`` says why it is not 1."""
+
+    name: str
+    score: float
+    sub_problem: int | None = None
+    message: str = ""
+
+    @property
+    def key(self) -> str:
+        """The name in published breakdowns, such as ``sub_2_total``."""
+        return self.name if self.sub_problem is None else f"sub_{self.sub_problem}_{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grade:
+    """All checks of one phase; never empty."""
+
+    checks: tuple[Check, ...]
+    grading_type: str = "automated"
+    notes: str = ""
+
+    @property
+    def score(self) -> float:
+        """Mean of the checks, within 0..1."""
+        return math.fsum(check.score for check in self.checks) / len(self.checks)
+
+    @property
+    def sub_problem_scores(self) -> dict[int, float]:
+        """Mean of the checks of each sub-problem, by its number."""
+        numbers = sorted({c.sub_problem for c in self.checks if c.sub_problem is not None})
+        groups = {n: [c.score for c in self.checks if c.sub_problem == n] for n in numbers}
+        return {n: math.fsum(scores) / len(scores) for n, scores in groups.items()}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Grade:
+        """Rebuild a grade from the builtins of ``dataclasses.asdict``."""
+        return cls(**{**data, "checks": tuple(Check(**check) for check in data["checks"])})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """One agent process: how it ended, how long it took, what it used.
+
+    ``limit`` names the limit that ended it (``timeout``, ``output`` …), ``survivors`` counts the
+    processes that it left behind and that were ended with it, ``turns`` the answers of the model.
+    """
+
+    status: Status
+    exit_code: int | None
+    seconds: float
+    limit: str | None = None
+    survivors: int = 0
+    turns: int | None = None
+    usage: Usage = Usage()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillFacts:
+    """One created skill, as reported; ``problems`` is empty when it is valid."""
+
+    name: str
+    path: str
+    description: str = ""
+    content_length: int = 0
+    scripts_count: int = 0
+    references_count: int = 0
+    frontmatter: str = ""
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseResult:
+    """One phase of a trial. Folder and file names are relative to the session's folder."""
+
+    name: str
+    execution: Execution
+    graded: bool
+    locked: bool
+    folder: str
+    grade: Grade | None = None
+    skills_before: str = ""
+    skills_after: str = ""
+    skill_changes: tuple[str, ...] = ()
+    fixture_changes: tuple[str, ...] = ()
+    created_skills: tuple[SkillFacts, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> PhaseResult:
+        """Rebuild a phase from builtins."""
+        execution = {**data["execution"], "usage": Usage(**data["execution"]["usage"])}
+        skills = ({**s, "problems": tuple(s["problems"])} for s in data["created_skills"])
+        return cls(
+            **{
+                **data,
+                "execution": Execution(**execution),
+                "grade": None if data["grade"] is None else Grade.from_dict(data["grade"]),
+                "skill_changes": tuple(data["skill_changes"]),
+                "fixture_changes": tuple(data["fixture_changes"]),
+                "created_skills": tuple(SkillFacts(**s) for s in skills),
+                "notes": tuple(data["notes"]),
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One cell of the benchmark: task × mode × runtime × model × repeat (from 1)."""
+
+    task_id: str
+    task_path: str
+    mode: str
+    runtime: str
+    model: str | None = None
+    repeat: int = 1
+    category: str = ""
+    family: str = ""
+    grading_type: str = "automated"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why a trial is not scored: a value of :class:`pytest_evoclaw.errors.Reason`, and words."""
+
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialResult:
+    """The outcome of one trial: its phases in order, and a failure if it is not scored."""
+
+    trial: Trial
+    nodeid: str
+    phases: tuple[PhaseResult, ...] = ()
+    failure: Failure | None = None
+    seconds: float = 0.0
+    settings: dict[str, Any] | None = None
+
+    @property
+    def graded_phases(self) -> tuple[PhaseResult, ...]:
+        """The phases with a grade, in order."""
+        return tuple(phase for phase in self.phases if phase.grade is not None)
+
+    @property
+    def primary(self) -> PhaseResult | None:
+        """The last graded phase, whose score is the trial's; None if it is not scored."""
+        return self.graded_phases[-1] if self.failure is None and self.graded_phases else None
+
+    @property
+    def score(self) -> float | None:
+        """Within 0..1, or None if the trial is not scored."""
+        primary = self.primary
+        return None if primary is None or primary.grade is None else primary.grade.score
+
+    @property
+    def usage(self) -> Usage:
+        """End-to-end: all phases (paper, section 4.2)."""
+        return Usage.total(phase.execution.usage for phase in self.phases)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return builtins only, as the journal and xdist require."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> TrialResult:
+        """Rebuild a result from :meth:`to_dict`, as is or read back from JSON."""
+        return cls(
+            **{
+                **data,
+                "trial": Trial(**data["trial"]),
+                "phases": tuple(PhaseResult.from_dict(phase) for phase in data["phases"]),
+                "failure": None if data["failure"] is None else Failure(**data["failure"]),
+            }
+        )
