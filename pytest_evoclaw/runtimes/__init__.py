@@ -8,6 +8,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Protocol
 
+from pytest_evoclaw.endpoints import Endpoint
 from pytest_evoclaw.environments import Ended
 from pytest_evoclaw.environments import Environment
 from pytest_evoclaw.environments import Folders
@@ -17,12 +18,11 @@ from pytest_evoclaw.transcript import Transcript
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
-    """Where an agent reaches its model: an OpenAI-compatible base URL and the name there."""
+class RuntimeSettings:
+    """What the command line says to a runtime: its program, and a script to play."""
 
-    model: str
-    base_url: str
-    api_key: str = field(repr=False)
+    binary: Path | None = None
+    script: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +59,14 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Why an execution is void: a value of Reason, and words."""
+
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
     """What the agent left behind, read after its end.
 
@@ -72,16 +80,11 @@ class Account:
     problem: Problem | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """Why an execution is void: a value of Reason, and words."""
-
-    reason: str
-    detail: str
-
-
 class Runtime(Protocol):
-    """One agent program. It never starts a process for a phase: the environment does."""
+    """One agent program. It never starts a process for a phase: the environment does.
+
+    Its file has ``create(settings: RuntimeSettings) -> Runtime``.
+    """
 
     name: str
     uses_model: bool  # zero model turns void the execution, and ``--evo-model`` is needed
