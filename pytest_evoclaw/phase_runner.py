@@ -1,0 +1,207 @@
+"""Run one phase: prepare a workspace, start the agent, see what it did, grade it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from dataclasses import dataclass
+from dataclasses import replace
+from pathlib import Path
+
+from pytest_evoclaw.endpoints import Endpoint
+from pytest_evoclaw.environments import Command
+from pytest_evoclaw.environments import Ended
+from pytest_evoclaw.environments import Environment
+from pytest_evoclaw.environments import Folders
+from pytest_evoclaw.errors import NotScored
+from pytest_evoclaw.errors import Reason
+from pytest_evoclaw.grading import Grader
+from pytest_evoclaw.grading import GradingJob
+from pytest_evoclaw.phases import Phase
+from pytest_evoclaw.phases import PhaseOutcome
+from pytest_evoclaw.phases import PhaseSettings
+from pytest_evoclaw.preambles import assemble_prompt
+from pytest_evoclaw.results import Execution
+from pytest_evoclaw.results import Grade
+from pytest_evoclaw.results import PhaseResult
+from pytest_evoclaw.results import Status
+from pytest_evoclaw.results import Trial
+from pytest_evoclaw.runtimes import Account
+from pytest_evoclaw.runtimes import Assignment
+from pytest_evoclaw.runtimes import Runtime
+from pytest_evoclaw.skills import Inventory
+from pytest_evoclaw.skills import SkillBundle
+from pytest_evoclaw.skills import describe_skills
+from pytest_evoclaw.skills import read_bundle
+from pytest_evoclaw.skills import take_inventory
+from pytest_evoclaw.skills import write_bundle
+from pytest_evoclaw.task import Task
+from pytest_evoclaw.workspace import create_folders
+from pytest_evoclaw.workspace import fill_workspace
+from pytest_evoclaw.workspace import preview_outputs
+from pytest_evoclaw.workspace import store_outputs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhasePlace:
+    """Where a phase works (``root``) and where its artifacts are kept.
+
+    ``folder`` is ``artifacts`` relative to the session's folder.
+    """
+
+    root: Path
+    artifacts: Path
+    folder: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseRunner:
+    """The parts of a trial that its phases share."""
+
+    task: Task
+    trial: Trial
+    runtime: Runtime
+    environment: Environment
+    endpoint: Endpoint | None
+    grader: Grader
+    settings: PhaseSettings
+
+    def run(
+        self, phase: Phase, place: PhasePlace, record: Callable[[PhaseResult], None]
+    ) -> PhaseOutcome:
+        """Run the phase; ``record`` gets its result, also when NotScored is raised."""
+        folders = self._prepare(phase, place)
+        before = _Contents.of(folders.workspace, self.task)
+        assignment = self._assign(phase, folders)
+        _write_text(place.artifacts / "prompt.md", assignment.prompt)
+        ended, account = self._execute(assignment)
+        after = _Contents.of(folders.workspace, self.task)
+        seeded = frozenset(file.path.split("/")[0] for file in phase.seeds.files)
+        reading = read_bundle(folders.workspace / "skills", exclude=seeded)
+        kept = _keep(folders.workspace, place.artifacts, reading.bundle, account)
+        result = PhaseResult(
+            name=phase.name,
+            execution=_describe_execution(ended, account),
+            graded=phase.graded,
+            locked=phase.locked,
+            folder=place.folder,
+            skills_before=before.skills.digest,
+            skills_after=after.skills.digest,
+            skill_changes=before.skills.changes_to(after.skills) if phase.locked else (),
+            fixture_changes=before.fixtures.changes_to(after.fixtures),
+            created_skills=() if phase.locked else describe_skills(reading.bundle),
+            notes=(*reading.skipped, *kept),
+        )
+        try:
+            _raise_void(self.runtime, account)
+            if phase.graded:
+                result = replace(result, grade=self._grade(folders, account, place))
+        finally:
+            record(result)
+        return PhaseOutcome(
+            result=result,
+            task=self.task,
+            prompt=assignment.prompt,
+            skills=reading.bundle,
+            transcript=account.transcript,
+            previews=tuple(preview_outputs(folders.workspace)),
+        )
+
+    def _prepare(self, phase: Phase, place: PhasePlace) -> Folders:
+        place.artifacts.mkdir(parents=True)
+        folders = replace(create_folders(place.root), logs=place.artifacts)
+        fill_workspace(self.task, folders)
+        for bundle in (phase.seeds, phase.skills):
+            write_bundle(bundle, folders.workspace / "skills")
+        for path, data in phase.files:
+            (folders.workspace / path).parent.mkdir(parents=True, exist_ok=True)
+            (folders.workspace / path).write_bytes(data)
+        return folders
+
+    def _assign(self, phase: Phase, folders: Folders) -> Assignment:
+        return Assignment(
+            prompt=assemble_prompt(phase.preamble, self.task.prompt),
+            folders=folders,
+            environment=self.environment,
+            seconds=self.task.timeout_seconds * self.settings.timeout_factor,
+            endpoint=self.endpoint,
+            task=self.task,
+            mode=self.trial.mode,
+            phase=phase.name,
+            authoring=not phase.locked,
+        )
+
+    def _execute(self, assignment: Assignment) -> tuple[Ended, Account]:
+        launch = self.runtime.prepare(assignment)
+        ended = self.environment.run(
+            Command(
+                argv=launch.argv,
+                variables={**self.settings.variables, **launch.variables},
+                folders=assignment.folders,
+                seconds=assignment.seconds,
+                read_only=launch.read_only,
+            )
+        )
+        return ended, self.runtime.read(assignment, ended)
+
+    def _grade(self, folders: Folders, account: Account, place: PhasePlace) -> Grade:
+        grade = self.grader.grade(
+            GradingJob(
+                task=self.task, workspace=folders.workspace, transcript=account.transcript
+            )
+        )
+        _write_text(
+            place.artifacts / "grade.json",
+            json.dumps({"score": grade.score, **asdict(grade)}, ensure_ascii=False, indent=2),
+        )
+        return grade
+
+
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    """What must not change while an agent works: skills and inputs."""
+
+    skills: Inventory
+    fixtures: Inventory
+
+    @classmethod
+    def of(cls, workspace: Path, task: Task) -> _Contents:
+        inputs = tuple(file.dest for file in task.workspace_files)
+        return cls(take_inventory(workspace / "skills"), take_inventory(workspace, only=inputs))
+
+
+def _raise_void(runtime: Runtime, account: Account) -> None:
+    if account.problem is not None:
+        raise NotScored(Reason(account.problem.reason), account.problem.detail)
+    if runtime.uses_model and account.turns == 0:
+        raise NotScored(Reason.NO_TURNS, f"{runtime.name} ended without one answer of the model")
+
+
+def _describe_execution(ended: Ended, account: Account) -> Execution:
+    status: Status = "success"
+    if ended.limit == "timeout":
+        status = "timeout"
+    elif ended.limit is not None or ended.exit_code != 0 or account.problem is not None:
+        status = "error"
+    return Execution(
+        status=status,
+        exit_code=ended.exit_code,
+        seconds=ended.seconds,
+        limit=ended.limit,
+        survivors=ended.survivors,
+        turns=account.turns,
+        usage=replace(account.usage, partial=account.usage.partial or ended.limit is not None),
+    )
+
+
+def _keep(
+    workspace: Path, artifacts: Path, created: SkillBundle, account: Account
+) -> tuple[str, ...]:
+    account.transcript.write_jsonl(artifacts / "transcript.jsonl")
+    write_bundle(created, artifacts / "skills")
+    return store_outputs(workspace, artifacts / "outputs")
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", newline="\n")
