@@ -1,4 +1,4 @@
-"""Start a task's reference solution as if it were an agent; shared by ``oracle`` and ``garbage``."""
+"""Start a task's reference solution as an agent; shared by ``oracle`` and ``garbage``."""
 
 from __future__ import annotations
 

@@ -65,6 +65,9 @@ class Usage:
         return sum(rest, first)
 
 
+UNKNOWN_USAGE = Usage()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
     """One statement about the outputs: ``score`` within 0..1, ``message`` says why it is not 1."""
@@ -120,7 +123,7 @@ class Execution:
     limit: str | None = None
     survivors: int = 0
     turns: int | None = None
-    usage: Usage = Usage()
+    usage: Usage = UNKNOWN_USAGE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +177,7 @@ class PhaseResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """One cell of the benchmark: task × mode × runtime × model × repeat (from 1)."""
+    """One cell of the benchmark: task, mode, runtime, model and repeat (from 1)."""
 
     task_id: str
     task_path: str
@@ -193,6 +196,10 @@ class Failure:
 
     reason: str
     detail: str
+
+    def __post_init__(self) -> None:
+        # execnet refuses the StrEnum itself, and kills the worker without a word.
+        object.__setattr__(self, "reason", str(self.reason))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,6 +228,16 @@ class TrialResult:
         """Within 0..1, or None if the trial is not scored."""
         primary = self.primary
         return None if primary is None or primary.grade is None else primary.grade.score
+
+    @property
+    def skills_changed(self) -> bool:
+        """Whether the agent changed skills in a locked phase."""
+        return any(phase.skill_changes for phase in self.phases)
+
+    @property
+    def fixtures_changed(self) -> bool:
+        """Whether the agent changed the task's inputs."""
+        return any(phase.fixture_changes for phase in self.phases)
 
     @property
     def usage(self) -> Usage:

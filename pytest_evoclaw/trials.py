@@ -12,6 +12,7 @@ from pathlib import Path
 from pytest_evoclaw.endpoints import Endpoint
 from pytest_evoclaw.environments import Environment
 from pytest_evoclaw.errors import NotScored
+from pytest_evoclaw.errors import Reason
 from pytest_evoclaw.grading import Grader
 from pytest_evoclaw.modes import Mode
 from pytest_evoclaw.phase_runner import PhasePlace
@@ -63,6 +64,9 @@ class TrialRunner:
             return self.result(Failure(reason=error.reason.value, detail=error.detail))
         finally:
             self._clean_up()
+        if not any(phase.grade for phase in self.phases):
+            detail = f"the mode {self.trial.mode!r} has no graded phase"
+            return self.result(Failure(reason=Reason.HARNESS.value, detail=detail))
         return self.result()
 
     def run(self, phase: Phase) -> PhaseOutcome:

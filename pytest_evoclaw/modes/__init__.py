@@ -14,8 +14,10 @@ Feedback = Literal["score", "checks", "none"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModeSettings:
-    """What recipes share: the bundle that authoring phases are seeded with, and how much of the
-    first grade the summary phase may see.
+    """What recipes share.
+
+    Authoring phases are seeded with ``skill_creator``; ``feedback`` says how much of the first
+    grade the summary phase may see.
     """
 
     skill_creator: SkillBundle

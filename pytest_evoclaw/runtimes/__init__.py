@@ -12,6 +12,7 @@ from pytest_evoclaw.endpoints import Endpoint
 from pytest_evoclaw.environments import Ended
 from pytest_evoclaw.environments import Environment
 from pytest_evoclaw.environments import Folders
+from pytest_evoclaw.results import UNKNOWN_USAGE
 from pytest_evoclaw.results import Usage
 from pytest_evoclaw.task import Task
 from pytest_evoclaw.transcript import Transcript
@@ -75,7 +76,7 @@ class Account:
     """
 
     transcript: Transcript
-    usage: Usage = Usage()
+    usage: Usage = UNKNOWN_USAGE
     turns: int | None = None
     problem: Problem | None = None
 

@@ -32,6 +32,7 @@ from pytest_evoclaw.environments import Ended
 from pytest_evoclaw.errors import Reason
 from pytest_evoclaw.errors import SettingsError
 from pytest_evoclaw.reference import launch_solution
+from pytest_evoclaw.results import UNKNOWN_USAGE
 from pytest_evoclaw.results import Usage
 from pytest_evoclaw.runtimes import Account
 from pytest_evoclaw.runtimes import Assignment
@@ -86,7 +87,7 @@ class Scripted:
         events = entry.get("transcript")
         return Account(
             transcript=EMPTY if events is None else Transcript.from_events(events),
-            usage=Usage() if usage is None else Usage(**{"source": "provider", **usage}),
+            usage=UNKNOWN_USAGE if usage is None else Usage(**{"source": "provider", **usage}),
             turns=entry.get("turns"),
             problem=_read_problem(entry.get("turns"), problem),
         )

@@ -1,0 +1,199 @@
+"""The ``evo`` options and ini values, read once into an EvoConfig."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from typing import get_args
+
+import pytest
+
+from pytest_evoclaw.modes import Feedback
+
+ALL_MODES = ("baseline", "preskill", "postskill")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvoConfig:
+    """The settings of one session, as asked for."""
+
+    modes: tuple[str, ...]
+    runtimes: tuple[str, ...]
+    models: tuple[str, ...]
+    base_url: str | None
+    environment: str
+    repeat: int
+    timeout_factor: float
+    pass_score: float
+    feedback: Feedback
+    results: Path
+    workspaces: Path | None
+    keep_workspaces: bool
+    passed_variables: tuple[str, ...]
+    skill_creator: Path | None
+    script: Path | None
+    binaries: Mapping[str, Path]
+    root: Path | None
+
+    @classmethod
+    def from_pytest(cls, config: pytest.Config) -> EvoConfig:
+        """Read and validate; the only reader of ``evo_*`` options."""
+        option = _Options(config)
+        return cls(
+            modes=_expand_modes(option.names("evo_mode")),
+            runtimes=option.names("evo_runtime"),
+            models=option.names("evo_model"),
+            base_url=option.text("evo_base_url") or None,
+            environment=option.text("evo_environment"),
+            repeat=option.count("evo_repeat"),
+            timeout_factor=option.number("evo_timeout_factor", above=0, at_most=1000),
+            pass_score=option.number("evo_pass_score", above=-1, at_least=0, at_most=1),
+            feedback=option.choice("evo_feedback", get_args(Feedback)),
+            results=option.path("evo_results") or config.rootpath / "evo-results",
+            workspaces=option.path("evo_workspaces"),
+            keep_workspaces=config.getoption("evo_keep_workspaces"),
+            passed_variables=option.names("evo_pass_env"),
+            skill_creator=option.path("evo_skill_creator"),
+            script=option.path("evo_script"),
+            binaries=_read_binaries(option.names("evo_runtime_bin")),
+            root=option.path("evo_root"),
+        )
+
+
+evo_config_key = pytest.StashKey[EvoConfig]()
+
+# name, how often and what (metavar), default, help; the ini value of the same name has the dest's
+# name. A list default means a comma list that can be repeated.
+OPTIONS: tuple[tuple[str, str, str | list[str], str], ...] = (
+    ("mode", "MODE", [], "Modes to run: baseline, preskill, postskill, or all of them (all)"),
+    ("runtime", "RUNTIME", ["oracle"], "Agent programs to run"),
+    ("model", "MODEL", [], "Models the agents use, as provider/model or the name at a base URL"),
+    ("base-url", "URL", "", "OpenAI-compatible API for the agents; also from OPENAI_BASE_URL"),
+    ("environment", "NAME", "auto", "Where agents run; auto picks the safest that works here"),
+    ("repeat", "N", "1", "Trials for each task, mode, runtime and model"),
+    ("timeout-factor", "FACTOR", "1", "Multiplies the time limit of every task"),
+    ("pass-score", "SCORE", "1.0", "Score from which a trial passes, within 0..1"),
+    (
+        "feedback",
+        "LEVEL",
+        "checks",
+        "What of the first grade the summary sees: score, checks or none",
+    ),
+    ("results", "DIR", "", "Folder of the sessions' results (default: evo-results)"),
+    (
+        "workspaces",
+        "DIR",
+        "",
+        "Folder in which agents work, outside the project (default: pytest's basetemp)",
+    ),
+    ("pass-env", "NAME", [], "Environment variables that agents get besides their minimum"),
+    ("skill-creator", "DIR", "", "Skill that authoring phases are seeded with instead of ours"),
+    ("script", "FILE", "", "What the scripted runtime plays"),
+    ("runtime-bin", "NAME=PATH", [], "Program of a runtime, where PATH does not find it"),
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the ``evo`` options, and an ini value for each."""
+    group = parser.getgroup("evo", "agents that write skills (pytest-evoclaw)")
+    for name, metavar, default, text in OPTIONS:
+        dest = "evo_" + name.replace("-", "_")
+        many = isinstance(default, list)
+        group.addoption(
+            f"--evo-{name}",
+            dest=dest,
+            action="append" if many else "store",
+            default=None,
+            metavar=metavar,
+            help=f"{text} (comma list, repeatable)" if many else text,
+        )
+        kind = "args" if many else "string"
+        parser.addini(dest, f"Default for --evo-{name}", type=kind, default=default)
+    group.addoption(
+        "--evo-keep-workspaces",
+        action="store_true",
+        default=False,
+        help="Keep the folders in which agents worked",
+    )
+    parser.addini("evo_root", "Folder that holds tasks/ and assets/", type="string", default="")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Fail on wrong settings before anything is collected."""
+    config.stash[evo_config_key] = EvoConfig.from_pytest(config)
+
+
+class _Options:
+    """Reads values; the command line wins over the ini file. Raises UsageError."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    def _get(self, dest: str) -> Any:
+        value = self._config.getoption(dest, None)
+        return self._config.getini(dest) if value is None else value
+
+    def names(self, dest: str) -> tuple[str, ...]:
+        """Return a comma list without blanks and repetitions, in the order given."""
+        words = [word.strip() for value in self._get(dest) for word in value.split(",")]
+        return tuple(dict.fromkeys(word for word in words if word))
+
+    def text(self, dest: str) -> str:
+        return str(self._get(dest)).strip()
+
+    def choice(self, dest: str, allowed: tuple[str, ...]) -> Any:
+        if (value := self.text(dest)) not in allowed:
+            raise _usage(dest, value, ", ".join(allowed))
+        return value
+
+    def count(self, dest: str) -> int:
+        value = self.text(dest)
+        if not value.isdecimal() or int(value) < 1:
+            raise _usage(dest, value, "a whole number from 1")
+        return int(value)
+
+    def number(
+        self, dest: str, *, above: float, at_least: float = -math.inf, at_most: float
+    ) -> float:
+        value = self.text(dest)
+        lowest = f"from {at_least:g}" if at_least > above else f"above {above:g}"
+        allowed = f"a number {lowest} up to {at_most:g}"
+        try:
+            number = float(value)
+        except ValueError as error:
+            raise _usage(dest, value, allowed) from error
+        if not max(above, at_least) <= number <= at_most or number == above:
+            raise _usage(dest, value, allowed)
+        return number
+
+    def path(self, dest: str) -> Path | None:
+        """Return an absolute path: relative to where pytest was called, or to the ini file."""
+        from_line = self._config.getoption(dest, None)
+        base = self._config.invocation_params.dir if from_line else self._config.rootpath
+        value = from_line or self._config.getini(dest)
+        return Path(os.path.normpath(base / Path(value).expanduser())) if value else None
+
+
+def _usage(dest: str, found: str, allowed: str) -> pytest.UsageError:
+    name = dest.replace("evo_", "--evo-", 1).replace("_", "-")
+    return pytest.UsageError(f"{name}: found {found!r}, allowed {allowed}")
+
+
+def _expand_modes(names: tuple[str, ...]) -> tuple[str, ...]:
+    expanded = [mode for name in names for mode in (ALL_MODES if name == "all" else (name,))]
+    return tuple(dict.fromkeys(expanded))
+
+
+def _read_binaries(pairs: tuple[str, ...]) -> dict[str, Path]:
+    binaries = {}
+    for pair in pairs:
+        name, equals, path = pair.partition("=")
+        if not equals or not Path(path).is_file():
+            raise _usage("evo_runtime_bin", pair, "NAME=PATH with the path of a file")
+        binaries[name] = Path(path).resolve()
+    return binaries
