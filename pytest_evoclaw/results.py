@@ -17,6 +17,22 @@ def _add(left: float | None, right: float | None) -> Any:
     return None if left is None or right is None else left + right
 
 
+def _to_builtins(value: Any) -> Any:
+    # execnet refuses enums, paths and lone surrogates (file names that are not UTF-8), and the
+    # worker dies without a word.
+    if isinstance(value, dict):
+        return {_to_builtins(key): _to_builtins(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_to_builtins(each) for each in value]
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        return int(value) if isinstance(value, int) else float(value)  # numpy has subclasses
+    raise TypeError(f"a result holds {type(value).__name__} {value!r}, allowed JSON's types")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
     """Tokens, requests and money of one or more executions.
@@ -197,10 +213,6 @@ class Failure:
     reason: str
     detail: str
 
-    def __post_init__(self) -> None:
-        # execnet refuses the StrEnum itself, and kills the worker without a word.
-        object.__setattr__(self, "reason", str(self.reason))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialResult:
@@ -245,8 +257,12 @@ class TrialResult:
         return Usage.total(phase.execution.usage for phase in self.phases)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return builtins only, as the journal and xdist require."""
-        return asdict(self)
+        """Return builtins only, as the journal and xdist require.
+
+        What is no Unicode text is escaped. Raises TypeError for a value of another type.
+        """
+        data: dict[str, Any] = _to_builtins(asdict(self))
+        return data
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TrialResult:
