@@ -1,4 +1,4 @@
-"""Reading in folders that an agent has filled: no link is followed, nothing is waited for.
+"""Files in folders that an agent has filled: no link is followed, nothing is waited for.
 
 Names are posix paths relative to a root that the harness made itself. A name in which bytes are no
 UTF-8 carries surrogates, as :func:`os.fsdecode` makes them; :func:`show_name` makes it printable.
@@ -10,15 +10,20 @@ import heapq
 import os
 import stat
 from collections.abc import Iterator
+from collections.abc import Sequence
 from contextlib import contextmanager
+from contextlib import suppress
 from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from pathlib import PurePosixPath
 
 DEPTH = 32  # folders below the root; deeper ones are reported and not entered
 _UNFINISHED = "not listed to its end: too many entries"
+_MISSING = "missing"
 _CHUNK = 1 << 20
 _OPEN = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
 _KINDS = {
     stat.S_IFREG: "file",
     stat.S_IFDIR: "folder",
@@ -49,12 +54,14 @@ class Entry:
 
     ``kind`` is ``file``, ``folder``, ``link``, ``FIFO``, ``socket``, ``device`` or ``unknown``.
     ``problem`` says why it was not looked at, not entered, or not listed to its end; a folder that
-    was not listed to its end comes a second time, without ``stat``.
+    was not listed to its end comes a second time, without ``stat``. ``target`` is where a link
+    leads.
     """
 
     name: str
     kind: str
     stat: os.stat_result | None = None
+    target: str = ""
     problem: str = ""
 
 
@@ -74,6 +81,17 @@ def show_name(name: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
 
 
+def is_utf8(name: str) -> bool:
+    """Tell whether a name can be written to JSON and terminals as it is."""
+    return not any("\ud800" <= character <= "\udfff" for character in name)
+
+
+def cut_list(notes: Sequence[str], limit: int = 30) -> tuple[str, ...]:
+    """Return the first ``limit`` notes, and one that counts the rest."""
+    rest = len(notes) - limit
+    return (*notes[:limit], f"and {rest} more") if rest > 0 else tuple(notes)
+
+
 def tell_kind(mode: int) -> str:
     """Return the word for the file type in ``st_mode``."""
     return _KINDS.get(stat.S_IFMT(mode), "unknown")
@@ -85,16 +103,8 @@ def open_regular(root: Path, name: str) -> Iterator[int]:
 
     No component below ``root``, nor ``root`` itself, may be a link.
     """
-    parts = _split(name)
-    folder = _open_root(root)
-    try:
-        for part in parts[:-1]:
-            inner = _open(part, name, folder, wanted="folder")
-            os.close(folder)
-            folder = inner
-        descriptor = _open(parts[-1], name, folder, wanted="file")
-    finally:
-        os.close(folder)
+    with _open_parent(root, name) as (folder, part):
+        descriptor = _open(part, name, folder, wanted="file")
     try:
         yield descriptor
     finally:
@@ -111,6 +121,38 @@ def read_regular(root: Path, name: str, limit: int) -> bytes:
     if len(data) > limit:
         raise UnsafeFile(name, f"larger than {limit} bytes")
     return data
+
+
+def find_entry(root: Path, name: str) -> Entry:
+    """Return what is at ``name``; UnsafeFile if nothing is, or if a link is on the way."""
+    with _open_parent(root, name) as (folder, part):
+        entry = _look(folder, part, name)
+    if entry.problem == _MISSING:
+        raise MissingFile(name, _MISSING)
+    return entry
+
+
+def write_regular(root: Path, name: str, data: bytes, *, executable: bool = False) -> None:
+    """Write a file of mode 644 or 755 and the folders above it, in the place of what was there.
+
+    UnsafeFile if ``name`` is a folder, or is not inside ``root`` or below folders.
+    """
+    parts = _split(name)
+    for end in range(1, len(parts)):
+        with _open_parent(root, "/".join(parts[:end])) as (folder, part), suppress(FileExistsError):
+            os.mkdir(part, dir_fd=folder)
+            # The umask must not decide what an agent may read.
+            os.chmod(part, 0o755, dir_fd=folder)
+    with _open_parent(root, name) as (folder, part):
+        try:
+            with suppress(FileNotFoundError):
+                os.unlink(part, dir_fd=folder)
+            descriptor = os.open(part, _CREATE, 0o600, dir_fd=folder)
+        except OSError as error:
+            raise UnsafeFile(name, f"cannot be written: {error.strerror}") from error
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            os.fchmod(descriptor, 0o755 if executable else 0o644)
 
 
 def read_chunks(descriptor: int, limit: int) -> Iterator[bytes]:
@@ -162,27 +204,35 @@ def _walk(folder: int, prefix: str, limit: int) -> Iterator[Entry]:
 
 def _walk_entry(folder: int, name: str, prefix: str, limit: int) -> Iterator[Entry]:
     """Yield one entry, and what is below it."""
-    path = prefix + name
-    try:
-        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except OSError as error:
-        yield Entry(name=path, kind="unknown", problem=f"cannot be read: {error.strerror}")
-        return
-    kind = tell_kind(found.st_mode)
-    if kind != "folder" or path.count("/") + 1 >= DEPTH:
-        problem = f"not entered: {DEPTH} folders deep" if kind == "folder" else ""
-        yield Entry(name=path, kind=kind, stat=found, problem=problem)
+    entry = _look(folder, name, prefix + name)
+    if entry.kind == "folder" and entry.name.count("/") + 1 >= DEPTH:
+        entry = replace(entry, problem=f"not entered: {DEPTH} folders deep")
+    if entry.kind != "folder" or entry.problem:
+        yield entry
         return
     try:
-        inner = _open(name, path, folder, wanted="folder")
+        inner = _open(name, entry.name, folder, wanted="folder")
     except UnsafeFile as error:
-        yield Entry(name=path, kind=kind, stat=found, problem=error.reason)
+        yield replace(entry, problem=error.reason)
         return
     try:
-        yield Entry(name=path, kind=kind, stat=found)
-        yield from _walk(inner, f"{path}/", limit - 1)
+        yield entry
+        yield from _walk(inner, f"{entry.name}/", limit - 1)
     finally:
         os.close(inner)
+
+
+def _look(folder: int, part: str, name: str) -> Entry:
+    """Describe one component, itself and not what it leads to."""
+    try:
+        found = os.stat(part, dir_fd=folder, follow_symlinks=False)
+        kind = tell_kind(found.st_mode)
+        target = os.readlink(part, dir_fd=folder) if kind == "link" else ""
+    except FileNotFoundError:
+        return Entry(name=name, kind="unknown", problem=_MISSING)
+    except OSError as error:
+        return Entry(name=name, kind="unknown", problem=f"cannot be read: {error.strerror}")
+    return Entry(name=name, kind=kind, stat=found, target=target)
 
 
 def _list(folder: int, limit: int) -> list[str]:
@@ -198,6 +248,21 @@ def _split(name: str) -> tuple[str, ...]:
     return path.parts
 
 
+@contextmanager
+def _open_parent(root: Path, name: str) -> Iterator[tuple[int, str]]:
+    """Yield the open folder that holds ``name``, and the last component."""
+    parts = _split(name)
+    folder = _open_root(root)
+    try:
+        for part in parts[:-1]:
+            inner = _open(part, name, folder, wanted="folder")
+            os.close(folder)
+            folder = inner
+        yield folder, parts[-1]
+    finally:
+        os.close(folder)
+
+
 def _open_root(root: Path) -> int:
     return _open(os.fspath(root), os.fspath(root), None, wanted="folder")
 
@@ -210,7 +275,7 @@ def _open(part: str, name: str, folder: int | None, *, wanted: str) -> int:
             raise UnsafeFile(name, _refusal(part, name, kind, wanted))
         descriptor = os.open(part, _OPEN, dir_fd=folder)
     except FileNotFoundError as error:
-        raise MissingFile(name, "missing") from error
+        raise MissingFile(name, _MISSING) from error
     except OSError as error:
         raise UnsafeFile(name, f"cannot be read: {error.strerror}") from error
     if tell_kind(os.fstat(descriptor).st_mode) != wanted:
