@@ -11,10 +11,12 @@ import pytest
 from pytest_evoclaw.safe_files import DEPTH
 from pytest_evoclaw.safe_files import MissingFile
 from pytest_evoclaw.safe_files import UnsafeFile
+from pytest_evoclaw.safe_files import find_entry
 from pytest_evoclaw.safe_files import read_regular
 from pytest_evoclaw.safe_files import show_name
 from pytest_evoclaw.safe_files import walk
 from pytest_evoclaw.safe_files import walk_regular
+from pytest_evoclaw.safe_files import write_regular
 
 
 @pytest.fixture
@@ -153,3 +155,41 @@ def test_what_permissions_forbid_is_reported_and_not_raised(tmp_path):
         "closed: cannot be read: Permission denied",
         "listed/x: cannot be read: Permission denied",
     ]
+
+
+def test_a_file_is_written_with_its_folders_and_mode(root):
+    old = os.umask(0o077)
+    try:
+        write_regular(root, "new/deep/run.sh", b"x", executable=True)
+        write_regular(root, "new/deep/note", b"y")
+    finally:
+        os.umask(old)
+    assert (root / "new/deep/run.sh").stat().st_mode & 0o777 == 0o755
+    assert (root / "new/deep/note").stat().st_mode & 0o777 == 0o644
+
+
+def test_writing_replaces_a_link_and_not_what_it_leads_to(root):
+    write_regular(root, "link.txt", b"new")
+    assert read_regular(root, "link.txt", 10) == b"new"
+    assert (root.parent / "secret.txt").read_bytes() == b"secret"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["linked/x", "up/x", "up/new/x", "pipe/x", "sub", "../x", "/tmp/x"],
+    ids=lambda name: name.replace("/", "_"),
+)
+def test_writing_outside_or_over_a_folder_is_refused(root, name):
+    with pytest.raises(UnsafeFile):
+        write_regular(root, name, b"x")
+    assert sorted(path.name for path in root.parent.iterdir()) == ["root", "secret.txt"]
+    assert [path.name for path in (root / "sub").iterdir()] == ["good.txt"]
+
+
+def test_an_entry_is_found_without_following_it(root):
+    entry = find_entry(root, "link.txt")
+    assert (entry.kind, entry.target) == ("link", str(root.parent / "secret.txt"))
+    with pytest.raises(MissingFile):
+        find_entry(root, "sub/nothing")
+    with pytest.raises(UnsafeFile, match="inside a link"):
+        find_entry(root, "linked/good.txt")
