@@ -111,8 +111,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
             metavar=metavar,
             help=f"{text} (comma list, repeatable)" if many else text,
         )
-        kind = "args" if many else "string"
-        parser.addini(dest, f"Default for --evo-{name}", type=kind, default=default)
+        help_text = f"Default for --evo-{name}"
+        if many:
+            parser.addini(dest, help_text, type="args", default=default)
+        else:
+            parser.addini(dest, help_text, type="string", default=default)
     group.addoption(
         "--evo-keep-workspaces",
         action="store_true",

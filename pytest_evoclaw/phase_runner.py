@@ -18,6 +18,8 @@ from pytest_evoclaw.errors import NotScored
 from pytest_evoclaw.errors import Reason
 from pytest_evoclaw.grading import Grader
 from pytest_evoclaw.grading import GradingJob
+from pytest_evoclaw.inventory import Inventory
+from pytest_evoclaw.inventory import take_inventory
 from pytest_evoclaw.phases import Phase
 from pytest_evoclaw.phases import PhaseOutcome
 from pytest_evoclaw.phases import PhaseSettings
@@ -30,11 +32,9 @@ from pytest_evoclaw.results import Trial
 from pytest_evoclaw.runtimes import Account
 from pytest_evoclaw.runtimes import Assignment
 from pytest_evoclaw.runtimes import Runtime
-from pytest_evoclaw.skills import Inventory
+from pytest_evoclaw.skill_facts import describe_skills
 from pytest_evoclaw.skills import SkillBundle
-from pytest_evoclaw.skills import describe_skills
 from pytest_evoclaw.skills import read_bundle
-from pytest_evoclaw.skills import take_inventory
 from pytest_evoclaw.skills import write_bundle
 from pytest_evoclaw.task import Task
 from pytest_evoclaw.workspace import create_folders
@@ -147,9 +147,7 @@ class PhaseRunner:
 
     def _grade(self, folders: Folders, account: Account, place: PhasePlace) -> Grade:
         grade = self.grader.grade(
-            GradingJob(
-                task=self.task, workspace=folders.workspace, transcript=account.transcript
-            )
+            GradingJob(task=self.task, workspace=folders.workspace, transcript=account.transcript)
         )
         _write_text(
             place.artifacts / "grade.json",

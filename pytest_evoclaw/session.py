@@ -86,6 +86,9 @@ def pytest_configure(config: pytest.Config) -> None:
     evo = config.stash[evo_config_key]
     if not evo.modes:
         return
+    if evo.workspaces is not None and evo.workspaces.is_relative_to(config.rootpath):
+        allowed = f"a folder outside the project {config.rootpath}"
+        raise pytest.UsageError(f"--evo-workspaces: found {evo.workspaces}, allowed {allowed}")
     given: dict[str, Any] | None = getattr(config, "workerinput", {}).get("evo")
     config.stash[evo_session_key] = _build_session(config, evo, given)
 
