@@ -5,11 +5,13 @@ A file that was edited and put back has its old content; it shows by its inode (
 modification time (written again) or its change time. A change time alone also moves when a mode
 is set, even to what it was, or when a hard link is made: such a file is called ``touched``. Reading
 moves none of them. Folders count by their modes only: an empty folder is no skill and no input.
+Bytecode in ``__pycache__`` does not count: Python leaves it when a script is used as it should be.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,6 +30,7 @@ from pytest_evoclaw.safe_files import walk
 ENTRIES = 20_000
 FILE_BYTES = 64_000_000  # larger files are not hashed: their sizes and times tell
 TOTAL_BYTES = 512_000_000  # nor is what comes after so many bytes
+_BYTECODE = re.compile(r"(^|/)__pycache__/[^/]+\.pyc$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +86,8 @@ def take_inventory(
     left = total_bytes
     items: dict[str, Item] = {}
     for entry in entries:
+        if entry.kind == "file" and _BYTECODE.search(entry.name):
+            continue
         item = _describe(folder, entry, min(left, FILE_BYTES))
         left -= item.size if item.digest else 0
         items[entry.name] = item

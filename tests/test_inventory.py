@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -109,6 +111,18 @@ def test_reading_and_listing_changes_nothing(skills):
     (skills / "greet" / "SKILL.md").read_bytes()
     shutil.copytree(skills, skills.parent / "copy", symlinks=True)
     (skills / "empty").mkdir()
+    after = take_inventory(skills)
+    assert before.changes_to(after) == ()
+    assert before.digest == after.digest
+
+
+def test_using_a_script_that_imports_its_neighbour_changes_nothing(skills):
+    scripts = skills / "greet" / "scripts"
+    (scripts / "words.py").write_bytes(b"HELLO = 1\n")
+    (scripts / "main.py").write_bytes(b"import words\n")
+    before = take_inventory(skills)
+    subprocess.run([sys.executable, scripts / "main.py"], check=True, timeout=60, env={})
+    assert list((scripts / "__pycache__").iterdir())
     after = take_inventory(skills)
     assert before.changes_to(after) == ()
     assert before.digest == after.digest
