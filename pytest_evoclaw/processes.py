@@ -183,9 +183,11 @@ class _Reaper:
         state = reaper.read_state(pid)
         if state is None or state[0] in "ZX" or pid == os.getpid():
             return False
-        return state[2] == session or any(
-            Path(f"/proc/{pid}/fd/{number}").resolve() in self._files for number in (1, 2)
-        )
+        for number in (1, 2):
+            with contextlib.suppress(OSError):
+                if Path(f"/proc/{pid}/fd/{number}").readlink() in self._files:
+                    return True
+        return state[2] == session
 
     def _read_account(self, account: dict[str, Any]) -> TreeEnd:
         if "fault" in account:

@@ -10,8 +10,7 @@ subreaper*: whatever loses its parent below it (``setsid``, double forks) become
   not die; or ``fault`` (the stage) and ``errno`` if the command could not be started.
 
 The command gets this program's stdout and stderr, which are files: nothing here waits for a pipe.
-Its start is paid for by every command, so it imports little: ``signal``, ``json`` and ``pathlib``
-would double the 15 ms.
+Every command pays for its start: ``signal``, ``json`` and ``typing`` would double the 15 ms.
 """
 
 # ruff: noqa: PTH123, PTH208
@@ -21,19 +20,20 @@ import ctypes
 import os
 import select
 import time
-from collections.abc import Callable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
+    from collections.abc import Callable
     from typing import NoReturn
 else:
     import _signal as signal
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
-KILL_BUDGET = 10.0  # seconds until what does not die of KILL (other users' processes) is given up
+KILL_BUDGET = 20.0  # seconds until what does not die of KILL (other users' processes) is given up
 SHORT_GRACE = 0.2  # seconds for what is left when the command ended by itself
+FAULT = b'{"fault": "%s", "errno": %d}'
 FIRST_LOOK, SLOWEST_LOOK = 0.05, 1.0  # seconds between two looks at the size of the output
 
 
@@ -51,19 +51,13 @@ class Order:
 
 
 class StartFault(Exception):
-    """The command could not be started; ``stage`` is ``cwd``, ``exec`` or ``subreaper``."""
-
-    def __init__(self, stage: str, errno: int) -> None:
-        super().__init__(stage, errno)
-        self.stage = stage
-        self.errno = errno
+    """The command could not be started; the text is the answer for the caller."""
 
 
 def set_process(option: int, value: int) -> int:
     """Set an attribute of this process by ``prctl`` and return the error number, 0 if it worked."""
-    if ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0) == 0:
-        return 0
-    return ctypes.get_errno()
+    done = ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0) == 0
+    return 0 if done else ctypes.get_errno()
 
 
 def read_state(pid: int) -> tuple[str, int, int] | None:
@@ -125,13 +119,29 @@ def send(pid: int, number: int) -> None:
         return
 
 
-def list_living_below(root: int) -> list[int]:
-    """Return the descendants of a process that still live."""
-    return [pid for pid in walk_below(root, lambda _: None) if is_living(pid)]
+def list_living_below(root: int, number: int = 0) -> list[int]:
+    """Return the descendants of a process that still live, and send them a signal."""
+    living: list[int] = []
+
+    def visit(pid: int) -> None:
+        if is_living(pid):
+            living.append(pid)
+            send(pid, number)
+
+    walk_below(root, visit)
+    return living
 
 
 def kill_below(root: int) -> None:
-    """Stop each descendant of a process, so that none forks ahead of us, then kill them."""
+    """Stop each descendant of a process, so that none forks ahead of us, then kill them.
+
+    Children first and fast: those that fork and exit without end come back as children.
+    """
+    stopped: set[int] = set()
+    while fresh := set(list_children(root)) - stopped:
+        for pid in fresh:
+            send(pid, signal.SIGSTOP)
+        stopped |= fresh
     for pid in walk_below(root, lambda pid: send(pid, signal.SIGSTOP)):
         send(pid, signal.SIGKILL)
 
@@ -184,21 +194,20 @@ class Tree:
             else:
                 pause = min(2 * pause, SLOWEST_LOOK)
 
-    def end(self, grace: float) -> int:
-        """End what is left: TERM, a grace, KILL. Return how many others outlived the grace."""
-        for pid in walk_below(os.getpid(), lambda _: None):
-            send(pid, signal.SIGTERM)
+    def end(self, grace: float) -> tuple[int, int]:
+        """End what is left by TERM, a grace, KILL; return how many others lived around it."""
+        before = set(list_living_below(os.getpid(), signal.SIGTERM)) - {self.pid}
         self.wait(grace, lambda: self.empty)
-        outlived = 0 if self.empty else len(set(list_living_below(os.getpid())) - {self.pid})
+        after = set() if self.empty else set(list_living_below(os.getpid())) - {self.pid}
         until = time.monotonic() + KILL_BUDGET
         pause = 0.005
         while not self.empty and time.monotonic() < until:
             kill_below(os.getpid())
             if select.select([self._wake], [], [], pause)[0]:
                 os.read(self._wake, 4096)
-            pause = min(pause * 1.2, 0.1)
             self.reap()
-        return outlived
+            pause = min(pause * 1.2, 0.1)
+        return len(before), len(after)
 
 
 def start(order: Order) -> int:
@@ -208,50 +217,46 @@ def start(order: Order) -> int:
     if pid == 0:
         _become(order, tell)
     os.close(tell)
-    fault = os.read(told, 100).split()  # empty: closed by a successful start
+    fault = os.read(told, 100).decode()  # empty: closed by a successful start
     os.close(told)
     if fault:
         os.waitpid(pid, 0)
-        raise StartFault(fault[0].decode(), int(fault[1]))
+        raise StartFault(fault)
     return pid
 
 
 def _become(order: Order, tell: int) -> NoReturn:
-    stage = b"exec"
+    stage = b"cwd"
     try:
+        os.chdir(order.cwd)
+        stage = b"exec"
         os.setsid()
         set_process(PR_SET_PDEATHSIG, signal.SIGKILL)  # who kills this program goes with it
         for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        stage = b"cwd"
-        os.chdir(order.cwd)
-        stage = b"exec"
         os.execvpe(order.argv[0], order.argv, order.variables)
     except OSError as error:
-        os.write(tell, b"%s %d" % (stage, error.errno or 0))
+        os.write(tell, FAULT % (stage, error.errno or 0))
     finally:
         os._exit(127)
 
 
 def supervise(order: Order, wake: int) -> str:
     """Start the command, wait for its end or a limit, end its tree and return the account."""
-    errno = set_process(PR_SET_CHILD_SUBREAPER, 1)
-    if errno:
-        raise StartFault("subreaper", errno)
+    if errno := set_process(PR_SET_CHILD_SUBREAPER, 1):
+        raise StartFault((FAULT % (b"subreaper", errno)).decode())
     tree = Tree(order, wake)
     answer(f'{{"pid": {tree.pid}}}')
     limit = tree.wait(order.seconds, lambda: tree.exit_code is not None)
     seconds = time.monotonic() - tree.started
-    survivors = 0 if tree.empty or limit else len(list_living_below(os.getpid()))
-    outlived = tree.end(order.grace if limit == "timeout" else min(order.grace, SHORT_GRACE))
-    left = 0 if tree.empty else len(list_living_below(os.getpid()))
+    before, after = tree.end(order.grace if limit == "timeout" else min(order.grace, SHORT_GRACE))
     fields = {
         "exit_code": "null" if limit else tree.exit_code,
         "limit": f'"{limit}"' if limit else "null",
-        "survivors": outlived if limit else survivors,
-        "left": left,
+        "survivors": after if limit else before,
+        "left": 0 if tree.empty else len(list_living_below(os.getpid())),
         "seconds": f"{seconds:.6f}",
     }
     return "{" + ", ".join(f'"{name}": {value}' for name, value in fields.items()) + "}"
@@ -280,16 +285,16 @@ def main() -> NoReturn:
     """Serve one order from the socket at stdin, and exit without Python's own clean-up."""
     order = read_order()
     if order is not None:
-        woken, wake = os.pipe()
-        os.set_blocking(wake, False)
         for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD}:
             signal.signal(number, signal.SIG_IGN)  # a command's `kill $PPID` is no way out
         signal.signal(signal.SIGCHLD, lambda *_: None)
+        woken, wake = os.pipe()
+        os.set_blocking(wake, False)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         try:
             answer(supervise(order, woken))
         except StartFault as fault:
-            answer(f'{{"fault": "{fault.stage}", "errno": {fault.errno}}}')
+            answer(str(fault))
         finally:
             kill_below(os.getpid())  # after a fault of this program
     os._exit(0)
