@@ -27,6 +27,8 @@ def grade(workspace: GradedWorkspace, check: Checklist) -> None:
         with check(key, sub_problem=1):
             found = pick(workspace.json(OUTPUT), key, where=OUTPUT)
             require_same(found, value, f"{OUTPUT}.{key}")
+    with check("document", sub_problem=1):
+        require_same(workspace.json(OUTPUT), expected, OUTPUT)
 
 
 def solve(workspace: GradedWorkspace) -> None:

@@ -59,8 +59,8 @@ def require_keys(workspace: GradedWorkspace, output: str, ids: list[str]) -> Non
     )
     for index, record in enumerate(workspace.json(output)):
         if set(record) != set(FIELDS):
-            found = ", ".join(sorted(record))
-            raise CheckFailed(f"{output}[{index}]: found the keys {found}, expected six")
+            found, due = ", ".join(sorted(record)), ", ".join(sorted(FIELDS))
+            raise CheckFailed(f"{output}[{index}]: found the keys {found}, expected {due}")
 
 
 def keep_last(records: Iterator[Record]) -> Iterator[dict[str, Any]]:

@@ -76,12 +76,22 @@ def test_a_value_that_is_no_score_is_a_fault_of_the_grader(value):
         Checklist().score("f1", value)
 
 
-@pytest.mark.parametrize("name", ["", " a", "a b", "1st", "a\nb", "a" * 81, None, 3], ids=repr)
+@pytest.mark.parametrize(
+    "name", ["", " ", " a", "a ", "a\nb", "a\ud800", "a" * 81, None, 3], ids=repr
+)
 def test_a_malformed_name_is_a_fault_of_the_grader(name):
     with pytest.raises(GraderFault, match="check name: found"):
         Checklist().score(name, 1)
     with pytest.raises(GraderFault, match="check name: found"), Checklist()(name):
         pass
+
+
+@pytest.mark.parametrize("name", ["total", "nothing else", "2nd", "合计", "a" * 80])
+def test_any_short_printable_name_will_do(name):
+    check = Checklist()
+    with check(name, sub_problem=1):
+        pass
+    assert check.checks[0].key == f"sub_1_{name}"
 
 
 @pytest.mark.parametrize("number", [0, -1, True, 1.0, "1"], ids=repr)
