@@ -93,6 +93,13 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[evo_session_key] = _build_session(config, evo, given)
 
 
+def find_session(config: pytest.Config) -> EvoSession:
+    """Return the session; for people's own tests also where no mode was asked for."""
+    if evo_session_key not in config.stash:
+        config.stash[evo_session_key] = _build_session(config, config.stash[evo_config_key], None)
+    return config.stash[evo_session_key]
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Tell an xdist worker what the controller has found out already."""
@@ -154,7 +161,7 @@ def _make_modes(config: pytest.Config, evo: EvoConfig) -> dict[str, Mode]:
         settings = ModeSettings(skill_creator=creator, feedback=evo.feedback)
         return {
             name: config.hook.pytest_evo_make_mode(config=config, name=name, settings=settings)
-            for name in evo.modes
+            for name in evo.modes or ("baseline",)
         }
     except SettingsError as error:
         raise pytest.UsageError(f"--evo-mode: {error}") from error
@@ -205,7 +212,7 @@ def _name_session() -> str:
 
 def make_runner(config: pytest.Config, trial: Trial, task: Task, workspaces: Path) -> TrialRunner:
     """Put together everything that runs one trial."""
-    evo, session = config.stash[evo_config_key], config.stash[evo_session_key]
+    evo, session = config.stash[evo_config_key], find_session(config)
     grader: Grader = config.hook.pytest_evo_make_grader(config=config, task=task)
     return TrialRunner(
         trial=trial,

@@ -7,7 +7,6 @@ import re
 import time
 from dataclasses import dataclass
 from dataclasses import field
-from pathlib import Path
 
 from pytest_evoclaw.endpoints import Endpoint
 from pytest_evoclaw.environments import Environment
@@ -63,7 +62,7 @@ class TrialRunner:
         except NotScored as error:
             return self.result(Failure(reason=error.reason.value, detail=error.detail))
         finally:
-            self._clean_up()
+            self.clean_up()
         if not any(phase.grade for phase in self.phases):
             detail = f"the mode {self.trial.mode!r} has no graded phase"
             return self.result(Failure(reason=Reason.HARNESS.value, detail=detail))
@@ -121,7 +120,8 @@ class TrialRunner:
     def _folder(self) -> str:
         return f"trials/{name_folder(self.trial)}"
 
-    def _clean_up(self) -> None:
+    def clean_up(self) -> None:
+        """Remove the workspaces, unless they are to be kept."""
         if not self.settings.keep_workspaces:
             for place in self._places.values():
                 remove_tree(place.root)
@@ -132,8 +132,3 @@ def name_folder(trial: Trial) -> str:
     parts = [trial.mode, trial.runtime, trial.model or "", str(trial.repeat)]
     name = "-".join(re.sub(r"[^\w.]+", "-", part) for part in parts if part)
     return f"{trial.task_id}/{name}"
-
-
-def list_artifacts(session: Path, result: TrialResult) -> list[Path]:
-    """Return the artifact folders of the trial's phases."""
-    return [session / phase.folder for phase in result.phases]
