@@ -24,6 +24,7 @@ import yaml
 from pytest_evoclaw.errors import CheckFailed
 
 DEPTH = 64  # containers inside each other, in JSON, YAML and XML
+JSON_CONTAINERS = 1_000_000
 YAML_NODES = 100_000  # with each alias counted as often as it is used
 _JSON_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[\[{]|[\]}]', re.DOTALL)
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same in C, ten times faster
@@ -56,7 +57,7 @@ def parse_json(text: str, where: str) -> Any:
         _refuse_repeated([key for key, _ in pairs], where)
         return dict(pairs)
 
-    _check_json_depth(text, where)
+    _check_json_size(text, where)
     try:
         return json.loads(
             text,
@@ -166,13 +167,19 @@ def scan_xml(data: bytes | str, where: str, visit: Callable[[str, dict[str, str]
         raise CheckFailed(f"{where}: not valid XML: unusable encoding") from error
 
 
-def _check_json_depth(text: str, where: str) -> None:
-    depth = 0
+def _check_json_size(text: str, where: str) -> None:
+    """Count before parsing: the parser recurses once per level, and containers take memory."""
+    if text.count("[") + text.count("{") <= DEPTH:
+        return
+    depth = containers = 0
     for match in _JSON_TOKEN.finditer(text):
         if match[0] in "[{":
             depth += 1
+            containers += 1
             if depth > DEPTH:
                 raise CheckFailed(f"{where}: nested deeper than {DEPTH} levels")
+            if containers > JSON_CONTAINERS:
+                raise CheckFailed(f"{where}: holds more than {JSON_CONTAINERS} lists and objects")
         elif match[0] in "]}":
             depth -= 1
 

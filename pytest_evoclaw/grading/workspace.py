@@ -159,6 +159,8 @@ class GradedWorkspace:
                 self._known[key] = read()
             except CheckFailed as error:
                 self._known[key] = CheckFailed(str(error))
+            except MemoryError:
+                self._known[key] = CheckFailed(f"{key[1]}: needs more memory than grading has")
         known = self._known[key]
         if isinstance(known, CheckFailed):
             raise CheckFailed(str(known))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import os
+import resource
 import zipfile
 from pathlib import Path
 
@@ -185,6 +186,7 @@ def test_json_keeps_types_apart(workspace, write):
         ("1" * 5000, "a number is out of range"),
         ('{"a": 1, "b": 2, "a": 3}', "the key 'a' comes twice"),
         ("[" * 65 + "]" * 65, "nested deeper than 64 levels"),
+        (f"[{'[],' * 1_000_000}0]", "holds more than 1000000 lists and objects"),
         ("[" * 1_000_000, "nested deeper than 64 levels"),
         ('{"a":' * 1_000_000, "nested deeper than 64 levels"),
         ('"' + '\\"' * 200_000, f"{UNTERMINATED} (line 1, column 1)"),
@@ -194,6 +196,18 @@ def test_json_keeps_types_apart(workspace, write):
 def test_json_that_is_malformed_or_hostile_fails_the_check(workspace, write, text, reason):
     write(text)
     assert refusal(workspace.json, NAME) == f"{NAME}: {reason}"
+
+
+def test_a_file_that_takes_all_memory_fails_the_check(workspace, write):
+    write(b'["' + b"x" * 19_000_000 + b'"]')
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    used = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0]) * 4096
+    resource.setrlimit(resource.RLIMIT_AS, (used + 10_000_000, before[1]))
+    try:
+        message = refusal(workspace.json, NAME)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+    assert message == f"{NAME}: needs more memory than grading has"
 
 
 def test_brackets_inside_strings_are_no_levels(workspace, write):
