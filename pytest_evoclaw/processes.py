@@ -31,6 +31,8 @@ from pytest_evoclaw.drivers import reaper
 from pytest_evoclaw.errors import NotScored
 from pytest_evoclaw.errors import Reason
 from pytest_evoclaw.logs import open_log
+from pytest_evoclaw.reaper_order import encode_order
+from pytest_evoclaw.stops import Stop
 
 ENDS_WHOLE_TREES = sys.platform == "linux"
 # Not as a script: this way its compiled form is used.
@@ -44,7 +46,7 @@ class TreeCommand:
 
     ``variables`` is its whole environment, stdin is empty. ``stdout`` and ``stderr`` (they may be
     one file) are written anew and hold at most ``output_bytes`` each. ``seconds`` is the time
-    limit, ``grace`` the seconds from TERM to KILL after it.
+    limit, ``grace`` the seconds from TERM to KILL after it, and after a ``stop``.
     """
 
     argv: tuple[str, ...]
@@ -55,15 +57,16 @@ class TreeCommand:
     seconds: float
     grace: float = 5.0
     output_bytes: int = 10_000_000
+    stop: Stop | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeEnd:
     """How a command ended; nothing of it is left.
 
-    ``exit_code`` is negative for a signal, None after a ``limit``: ``timeout`` or ``output``.
-    ``seconds`` is the time until then. ``survivors`` counts the processes that outlived the first
-    one or, after a limit, the TERM.
+    ``exit_code`` is negative for a signal, None after a ``limit``: ``timeout``,
+    ``output`` or what the ``stop`` names. ``seconds`` is the time until then. ``survivors`` counts
+    the processes that outlived the first one or, after a limit, the TERM.
     """
 
     exit_code: int | None
@@ -78,7 +81,8 @@ def run_tree(command: TreeCommand) -> TreeEnd:
     Whatever is raised meanwhile (KeyboardInterrupt) ends the tree first. NotScored if the command
     cannot be started, or if something of it cannot be ended.
     """
-    order = _encode(command)
+    limits = (command.seconds, command.grace, command.output_bytes)
+    order = encode_order(limits, command.cwd, command.argv, command.variables)
     with contextlib.ExitStack() as stack:
         out = err = stack.enter_context(open_log(command.stdout, command.output_bytes))
         if command.stderr != command.stdout:
@@ -140,16 +144,22 @@ class _Reaper:
         )
 
     def _converse(self, order: bytes, seconds: float) -> None:
+        stop = self._command.stop
         self._socket.settimeout(min(seconds, 1e8))
         try:
             if order:
                 self._socket.sendall(order)
-            while more := self._socket.recv(4096):
-                self._said += more
+            with contextlib.nullcontext() if stop is None else stop.tell(self._ask):
+                while more := self._socket.recv(4096):
+                    self._said += more
         except ConnectionError:
             return
         except TimeoutError:
             self._end_from_here()
+
+    def _ask(self) -> None:
+        with contextlib.suppress(OSError):  # it is gone already
+            self._socket.send(reaper.ASK)
 
     def _stop(self) -> None:
         with contextlib.suppress(OSError):
@@ -194,6 +204,9 @@ class _Reaper:
             raise _not_scored(_explain(self._command, account["fault"], account["errno"]))
         if left := account.pop("left"):
             raise _not_scored(f"{self._command.argv[0]!r}: cannot end {left} of its processes")
+        stop = self._command.stop
+        if account["limit"] == "asked" and stop is not None:
+            account["limit"] = stop.limit
         return TreeEnd(**account)
 
 
@@ -220,7 +233,7 @@ def run_group(command: TreeCommand, out: int, err: int) -> TreeEnd:
     except BaseException:
         _end_group(process, 0)
         raise
-    survivors = _end_group(process, command.grace if limit == "timeout" else 0)
+    survivors = _end_group(process, 0 if limit in (None, "output") else command.grace)
     return TreeEnd(exit_code=exit_code, seconds=seconds, limit=limit, survivors=survivors)
 
 
@@ -235,6 +248,8 @@ def _wait_group(
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(min(left, reaper.SLOWEST_LOOK))
             return None
+        if command.stop is not None and command.stop.limit is not None:
+            return command.stop.limit
         if max(os.fstat(file).st_size for file in files) > command.output_bytes:
             return "output"
 
@@ -255,29 +270,6 @@ def _end_group(process: subprocess.Popen[bytes], grace: float) -> int:
         outlived = int(process.returncode is not None)
     process.wait()
     return outlived
-
-
-def _encode(command: TreeCommand) -> bytes:
-    """Return the order for the reaper; NotScored for what no process can be given."""
-    if not command.argv or not command.argv[0]:
-        raise _not_scored("cannot start a command without a program")
-    texts = {f"argument {n} of {command.argv[0]!r}": s for n, s in enumerate(command.argv)}
-    for name, value in command.variables.items():
-        if not name or "=" in name:
-            raise _not_scored(f"variable {name!r}: a name is not empty and has no '='")
-        texts[f"variable {name!r}"] = f"{name}={value}"
-    limits = (command.seconds, command.grace, command.output_bytes, os.getpid())
-    fields = (*limits, command.cwd, len(command.argv))
-    encoded = [os.fsencode(str(field)) for field in fields]
-    for what, text in texts.items():
-        try:
-            encoded.append(os.fsencode(text))
-        except UnicodeEncodeError as error:
-            raise _not_scored(f"{what} cannot be encoded: {error}") from error
-        if "\0" in text:
-            raise _not_scored(f"{what} has a NUL character at {text.index(chr(0))}")
-    order = b"\0".join(encoded)
-    return len(order).to_bytes(8, "big") + order
 
 
 def _explain(command: TreeCommand, stage: str, number: int) -> str:

@@ -4,8 +4,8 @@ A program of its own, started by :mod:`pytest_evoclaw.processes` for each comman
 subreaper*: whatever loses its parent below it (``setsid``, double forks) becomes its own child, so
 "no child left" means that nothing is left. Its stdin is a socket:
 
-- in: eight bytes of length, then NUL-joined fields (:func:`read_order`). End of file, now or later,
-  means that the caller is gone or wants the end: TERM, and KILL at once.
+- in: eight bytes of length, then NUL-joined fields (:func:`read_order`). One more byte asks for the
+  end as after a time limit; end of file (the caller is gone, say) for TERM, and KILL at once.
 - out: JSON lines: ``pid``, then ``exit_code, limit, survivors, left, seconds``, where ``left`` did
   not die; or ``fault`` (the stage) and ``errno`` if the command could not be started.
 
@@ -33,7 +33,7 @@ PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 KILL_BUDGET = 20.0  # seconds until what does not die of KILL (other users' processes) is given up
 SHORT_GRACE = 0.2  # seconds for what is left when the command ended by itself
-FAULT = b'{"fault": "%s", "errno": %d}'
+ASK, FAULT = b"!", b'{"fault": "%s", "errno": %d}'
 FIRST_LOOK, SLOWEST_LOOK = 0.05, 1.0  # seconds between two looks at the size of the output
 
 
@@ -72,8 +72,7 @@ def read_state(pid: int) -> tuple[str, int, int] | None:
 
 def is_living(pid: int) -> bool:
     """Say whether a process exists and is no zombie."""
-    state = read_state(pid)
-    return state is not None and state[0] not in "ZX"
+    return (state := read_state(pid)) is not None and state[0] not in "ZX"
 
 
 def list_pids() -> list[int]:
@@ -174,7 +173,7 @@ class Tree:
                 self.exit_code = os.waitstatus_to_exitcode(status)
 
     def wait(self, seconds: float, done: Callable[[], bool]) -> str | None:
-        """Block until ``done``; otherwise return ``timeout``, ``output`` or ``stop``."""
+        """Block until ``done``; otherwise return ``timeout``, ``output``, ``asked`` or ``stop``."""
         until = time.monotonic() + seconds
         pause = FIRST_LOOK
         while True:
@@ -188,7 +187,7 @@ class Tree:
                 return "timeout"
             ready = [fd for fd, _ in self._events.poll(min(left, pause) * 1000 + 1)]
             if 0 in ready or os.getppid() != self.order.caller:
-                return "stop"
+                return "asked" if 0 in ready and os.read(0, 1) else "stop"
             if ready:
                 os.read(self._wake, 4096)
             else:
@@ -251,7 +250,8 @@ def supervise(order: Order, wake: int) -> str:
     answer(f'{{"pid": {tree.pid}}}')
     limit = tree.wait(order.seconds, lambda: tree.exit_code is not None)
     seconds = time.monotonic() - tree.started
-    before, after = tree.end(order.grace if limit == "timeout" else min(order.grace, SHORT_GRACE))
+    patient = limit in ("timeout", "asked")
+    before, after = tree.end(order.grace if patient else min(order.grace, SHORT_GRACE))
     fields = {
         "exit_code": "null" if limit else tree.exit_code,
         "limit": f'"{limit}"' if limit else "null",
@@ -272,12 +272,12 @@ def answer(line: str) -> None:
 
 def read_order() -> Order | None:
     """Read seconds, grace, bytes, caller, cwd, number of arguments, arguments, NAME=VALUE …."""
-    data = b""
-    while len(data) < 8 or len(data) < 8 + int.from_bytes(data[:8], "big"):
-        more = os.read(0, 1 << 20)
-        if not more:
+    data, size = b"", 8
+    while len(data) < size:
+        if not (more := os.read(0, min(size - len(data), 1 << 20))):
             return None
         data += more
+        size = 8 + int.from_bytes(data[:8], "big") if len(data) >= 8 else 8
     return Order(data[8:].split(b"\0"))
 
 

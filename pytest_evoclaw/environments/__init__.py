@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from pytest_evoclaw.stops import Stop
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folders:
@@ -27,6 +29,7 @@ class Command:
     ``variables`` come on top of the environment's own minimum. ``seconds`` is the time limit,
     ``output_bytes`` the limit for each of stdout and stderr. ``read_only`` lists host paths
     (programs, configuration) that the process must be able to read besides its folders.
+    ``stop`` ends it for a limit that others watch.
     """
 
     argv: tuple[str, ...]
@@ -35,6 +38,7 @@ class Command:
     seconds: float
     output_bytes: int = 10_000_000
     read_only: tuple[Path, ...] = ()
+    stop: Stop | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +46,8 @@ class Ended:
     """How a command ended: everything that it started is gone.
 
     ``exit_code`` is negative for a signal, None if the process was ended by a limit. ``limit`` is
-    ``timeout`` or ``output`` then. ``survivors`` counts processes that outlived the first one.
+    ``timeout``, ``output`` or the one that :class:`Stop` names then. ``survivors`` counts processes
+    that outlived the first one.
     """
 
     exit_code: int | None

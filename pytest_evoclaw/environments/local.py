@@ -38,6 +38,7 @@ class Local:
                 stderr=folders.logs / "stderr.txt",
                 seconds=command.seconds,
                 output_bytes=command.output_bytes,
+                stop=command.stop,
             )
         )
         return Ended(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from pytest_evoclaw.environments import Folders
 from pytest_evoclaw.environments.local import create
 from pytest_evoclaw.errors import NotScored
 from pytest_evoclaw.errors import Reason
+from pytest_evoclaw.stops import Stop
 
 
 @pytest.fixture
@@ -111,3 +113,33 @@ def test_missing_program_is_not_scored(folders):
     with pytest.raises(NotScored, match="no-such-agent") as caught:
         create().run(start(folders, "no-such-agent"))
     assert caught.value.reason is Reason.ENVIRONMENT
+
+
+def test_a_stop_from_another_thread_ends_everything_and_names_its_limit(folders):
+    stop = Stop()
+    threading.Timer(0.5, stop.set, args=("turns",)).start()
+    end = create().run(start(folders, "sh", "-c", "setsid sleep 61 & sleep 60", stop=stop))
+    assert (end.exit_code, end.limit) == (None, "turns")
+    assert 0.3 < end.seconds < 5
+
+
+def test_a_stopped_agent_has_time_to_write_what_it_knows(folders):
+    stop = Stop()
+    threading.Timer(0.5, stop.set, args=("tokens",)).start()
+    last = "trap 'sleep 0.6; echo >written; exit 0' TERM; sleep 60 & wait"
+    end = create().run(start(folders, "sh", "-c", last, stop=stop))
+    assert end.limit == "tokens"
+    assert (folders.workspace / "written").is_file()
+
+
+def test_an_agent_that_ends_by_itself_is_not_stopped(folders):
+    end = create().run(start(folders, "true", stop=Stop()))
+    assert (end.exit_code, end.limit) == (0, None)
+
+
+def test_a_stop_before_the_start_ends_the_agent_too(folders):
+    stop = Stop()
+    stop.set("turns")
+    end = create().run(start(folders, "sleep", "60", stop=stop))
+    assert (end.exit_code, end.limit) == (None, "turns")
+    assert end.seconds < 3
