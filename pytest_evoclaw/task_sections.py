@@ -1,0 +1,159 @@
+"""The sections of a task file, found by a CommonMark parser."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_evoclaw.errors import TaskFormatError
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+SECTIONS = (
+    "Prompt",
+    "Expected Behavior",
+    "Sub-Problems",
+    "Grading Criteria",
+    "Automated Checks",
+    "LLM Judge Rubric",
+)
+REQUIRED = ("Prompt", "Expected Behavior", "Grading Criteria")
+_SUB_PROBLEM = re.compile(r"Sub-Problem (\d+): (\S.*)")
+_CRITERION = re.compile(r"\[[ xX]\] +(\S.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A level-2 section: its source as written, and the line of its heading (from 1)."""
+
+    title: str
+    line: int
+    text: str
+    first_line: int  # of the text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubProblem:
+    """One of a task's related sub-problems; ``number`` counts from 1."""
+
+    number: int
+    title: str
+    text: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InlineGrader:
+    """Fenced Python code; ``line`` is that of its first line in the markdown file (from 1)."""
+
+    source: str
+    line: int
+
+
+def read_sections(path: Path, body: str, first_line: int) -> Mapping[str, Section]:
+    """Cut a body into its sections; ``first_line`` is the body's first line in the file.
+
+    Only headings of level 2 at the top level cut: not those in fences, lists or quotes. Raises
+    TaskFormatError for an unknown, doubled, missing or empty section.
+    """
+    lines = body.split("\n")
+    headings = list(_find_headings(body, "h2"))
+    sections: dict[str, Section] = {}
+    ends = [start for _, start, _ in headings[1:]] + [len(lines)]
+    for (title, start, after), end in zip(headings, ends, strict=True):
+        line = first_line + start
+        _check_title(path, line, title, sections)
+        text, skipped = _trim(lines[after:end])
+        sections[title] = Section(
+            title=title, line=line, text=text, first_line=first_line + after + skipped
+        )
+    for title in REQUIRED:
+        if title not in sections:
+            allowed = f"found no section, allowed '## {title}'"
+            raise TaskFormatError(path, first_line, title, allowed)
+    for section in sections.values():
+        if not section.text:
+            raise TaskFormatError(path, section.line, section.title, "found an empty section")
+    return sections
+
+
+def list_sub_problems(path: Path, section: Section) -> tuple[SubProblem, ...]:
+    """Read the ``### Sub-Problem N: title`` headings of the section."""
+    lines = section.text.split("\n")
+    headings = list(_find_headings(section.text, "h3"))
+    ends = [start for _, start, _ in headings[1:]] + [len(lines)]
+    found = []
+    for number, ((title, start, after), end) in enumerate(
+        zip(headings, ends, strict=True), start=1
+    ):
+        line = section.first_line + start
+        match = _SUB_PROBLEM.fullmatch(title)
+        if match is None or int(match[1]) != number:
+            message = f"found {title!r}, allowed 'Sub-Problem {number}: title'"
+            raise TaskFormatError(path, line, section.title, message)
+        text, _ = _trim(lines[after:end])
+        found.append(SubProblem(number=number, title=match[2].strip(), text=text, line=line))
+    return tuple(found)
+
+
+def list_criteria(section: Section) -> tuple[str, ...]:
+    """Return the ``- [ ]`` items of the section, in order."""
+    matches = (
+        _CRITERION.fullmatch(token.content) for token in _parse(section.text) if token.content
+    )
+    return tuple(" ".join(match[1].split()) for match in matches if match)
+
+
+def find_inline_grader(path: Path, section: Section) -> InlineGrader:
+    """Return the first Python fence of the section; TaskFormatError if there is none."""
+    for token in _parse(section.text):
+        if token.type == "fence" and token.info.split()[:1] in (["python"], ["py"]) and token.map:
+            return InlineGrader(source=token.content, line=section.first_line + token.map[0] + 1)
+    message = "found no Python fence, allowed ```python with grade(transcript, workspace_path)"
+    raise TaskFormatError(path, section.line, section.title, message)
+
+
+def _parse(text: str) -> Sequence[Token]:
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark").parse(text)
+
+
+def _find_headings(text: str, tag: str) -> Iterator[tuple[str, int, int]]:
+    """Yield title, line of the heading and line after it, both from 0."""
+    tokens = _parse(text)
+    for token, inline in itertools.pairwise(tokens):
+        # A setext heading is a paragraph with a rule under it: text, not a section of ours.
+        is_heading = token.type == "heading_open" and token.tag == tag and token.level == 0
+        if is_heading and token.markup.startswith("#") and token.map:
+            yield inline.content.strip(), token.map[0], token.map[1]
+
+
+def _check_title(path: Path, line: int, title: str, known: Mapping[str, Section]) -> None:
+    if title in known:
+        message = f"found twice, the first time on line {known[title].line}"
+        raise TaskFormatError(path, line, title, message)
+    if title not in SECTIONS:
+        close = get_close_matches(title.casefold(), [each.casefold() for each in SECTIONS], n=1)
+        nearest = next((each for each in SECTIONS if close and each.casefold() == close[0]), "")
+        hint = f"; did you mean {nearest!r}?" if nearest else ""
+        message = f"found an unknown section, allowed {', '.join(SECTIONS)}{hint}"
+        raise TaskFormatError(path, line, title or "section", message)
+
+
+def _trim(lines: list[str]) -> tuple[str, int]:
+    """Return the text without outer blank lines and closing rule, and how many lines it skips."""
+    start, end = 0, len(lines)
+    while start < end and not lines[start].strip():
+        start += 1
+    while end > start and lines[end - 1].strip() in ("", "---"):
+        end -= 1
+    return "\n".join(lines[start:end]), start
