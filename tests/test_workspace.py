@@ -7,10 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from pytest_evoclaw.safe_files import UnsafeFile
+from pytest_evoclaw.task import Task
+from pytest_evoclaw.task import WorkspaceFile
 from pytest_evoclaw.workspace import OutputLimits
 from pytest_evoclaw.workspace import OutputPreview
 from pytest_evoclaw.workspace import PreviewLimits
 from pytest_evoclaw.workspace import create_folders
+from pytest_evoclaw.workspace import fill_workspace
 from pytest_evoclaw.workspace import preview_outputs
 from pytest_evoclaw.workspace import remove_tree
 from pytest_evoclaw.workspace import store_outputs
@@ -55,6 +59,54 @@ def test_folders_that_are_not_fresh_are_refused(tmp_path):
         create_folders(tmp_path)
 
 
+def _make_task(*files: WorkspaceFile) -> Task:
+    return Task(
+        path=Path("tasks/task_01_copy.md"),
+        root=Path(),
+        id="task_01_copy",
+        name="Copy",
+        category="data",
+        grading_type="automated",
+        timeout_seconds=60.0,
+        prompt="Copy it.",
+        prompt_line=1,
+        expected_behavior="",
+        sub_problems=(),
+        criteria=(),
+        workspace_files=files,
+    )
+
+
+def test_fixtures_are_written_byte_for_byte_beside_an_empty_outputs(tmp_path):
+    source = tmp_path / "in.bin"
+    source.write_bytes(b"\0\xff\r\nx")
+    tool = tmp_path / "tool.sh"
+    tool.write_bytes(b"#!/bin/sh\n")
+    tool.chmod(0o700)
+    folders = create_folders(tmp_path / "phase")
+    task = _make_task(
+        WorkspaceFile(dest="assets/deep/in.bin", source=source),
+        WorkspaceFile(dest="assets/tool.sh", source=tool),
+        WorkspaceFile(dest="note.txt", content="ä\r\n"),
+    )
+    fill_workspace(task, folders)
+    workspace = folders.workspace
+    assert (workspace / "assets" / "deep" / "in.bin").read_bytes() == b"\0\xff\r\nx"
+    assert (workspace / "note.txt").read_bytes() == "ä\r\n".encode()
+    assert (workspace / "assets" / "tool.sh").stat().st_mode & 0o777 == 0o755
+    assert (workspace / "note.txt").stat().st_mode & 0o777 == 0o644
+    assert sorted(path.name for path in workspace.iterdir()) == ["assets", "note.txt", "outputs"]
+    assert list((workspace / "outputs").iterdir()) == []
+
+
+@pytest.mark.parametrize("dest", ["../x", "/x", "a/../../x"])
+def test_a_fixture_cannot_leave_the_workspace(tmp_path, dest):
+    folders = create_folders(tmp_path / "phase")
+    with pytest.raises(UnsafeFile, match="outside the folder"):
+        fill_workspace(_make_task(WorkspaceFile(dest=dest, content="")), folders)
+    assert [path.name for path in tmp_path.iterdir()] == ["phase"]
+
+
 def test_outputs_are_stored_as_they_are(workspace, tmp_path):
     (workspace / "outputs" / "deep" / "er").mkdir(parents=True)
     (workspace / "outputs" / "deep" / "er" / "x.bin").write_bytes(b"\0\xff\r\n")
@@ -77,20 +129,21 @@ def test_hostile_outputs_are_left_out_with_a_reason(hostile, tmp_path):
     assert [path.name for path in (tmp_path / "kept").iterdir()] == ["b.txt"]
 
 
-@pytest.mark.parametrize("kind", ["missing", "link", "FIFO", "file"])
-def test_outputs_that_are_no_folder_are_not_stored(tmp_path, kind):
-    outputs = tmp_path / "outputs"
+@pytest.mark.parametrize(
+    ("make", "notes"),
+    [
+        (lambda outputs: None, ()),
+        (lambda outputs: outputs.symlink_to("elsewhere"), ("not stored: outputs: a link",)),
+        (os.mkfifo, ("not stored: outputs: a FIFO",)),
+        (Path.touch, ("not stored: outputs: a file",)),
+    ],
+    ids=["missing", "link", "FIFO", "file"],
+)
+def test_outputs_that_are_no_folder_are_not_stored(tmp_path, make, notes):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "secret").write_bytes(b"")
-    makers = {
-        "missing": lambda: None,
-        "link": lambda: outputs.symlink_to("elsewhere"),
-        "FIFO": lambda: os.mkfifo(outputs),
-        "file": lambda: outputs.write_bytes(b""),
-    }
-    makers[kind]()
-    expected = () if kind == "missing" else (f"not stored: outputs: a {kind}",)
-    assert store_outputs(tmp_path, tmp_path / "kept") == expected
+    make(tmp_path / "outputs")
+    assert store_outputs(tmp_path, tmp_path / "kept") == notes
     assert list((tmp_path / "kept").iterdir()) == []
 
 
