@@ -54,7 +54,7 @@ def derive_v2(path: Path) -> dict[str, Any]:
                 section = document.setdefault(MOVED.get(first, first), {})
                 leaf = {"value": v1[key], "type": name_type(v1[key])}
                 section.setdefault("_".join(rest), leaf)
-    return {**document, "_dropped": sorted(v1.keys() & retired)}
+    return {**dict(sorted(document.items())), "_dropped": sorted(v1.keys() & retired)}
 
 
 def split_key(key: str) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_evoclaw.results import Grade
+from pytest_evoclaw.task import read_task
 from tests.tasks.bench import ROOT
 from tests.tasks.bench import Bench
 from tests.tasks.bench import mutate
@@ -31,6 +32,15 @@ def list_names(grade: Grade) -> list[str]:
 def order_outputs(bench: Bench) -> list[str]:
     """The outputs in the order of their sub-problems, which the prompt's table shows."""
     return list(dict.fromkeys(re.findall(r"`outputs/([\w.]+)`", bench.task.content)))
+
+
+def test_the_task_file_says_what_the_grader_reads(bench):
+    task = read_task(ROOT / "tasks" / f"{bench.task_id}.md", ROOT)
+    assert task.id == bench.task_id
+    assert [file.dest for file in task.workspace_files] == bench.inputs
+    assert len(task.sub_problems) == bench.task.metadata["sub_problems"]
+    assert task.grader == ROOT / "graders" / f"{bench.task_id}.py"
+    assert "Grading Criteria" not in task.prompt
 
 
 def test_the_reference_solution_scores_one(bench):
