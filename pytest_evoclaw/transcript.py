@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -150,7 +151,8 @@ def _cut_middle(lines: Sequence[str], limit: int) -> list[str]:
         else:
             tail.append(lines[index])
             back -= 1
-    return [*head, f"… {back - front + 1} lines left out …", *reversed(tail)]
+    gap = back - front + 1
+    return [*head, f"… {gap} line{'s' * (gap > 1)} left out …", *reversed(tail)]
 
 
 def _write_item(item: Item) -> dict[str, Any]:
@@ -205,20 +207,27 @@ def _read_usage(data: Any) -> Usage | None:
     if not isinstance(data, dict):
         return None
     cost = data.get("cost")
-    total = cost.get("total") if isinstance(cost, dict) else None
+    tokens_in = _read_count(data.get("input", data.get("prompt_tokens")))
+    tokens_out = _read_count(data.get("output", data.get("completion_tokens")))
     return Usage(
-        input_tokens=_read_count(data.get("input", data.get("prompt_tokens"))),
-        output_tokens=_read_count(data.get("output", data.get("completion_tokens"))),
+        input_tokens=tokens_in,
+        output_tokens=tokens_out,
         cache_read_tokens=_read_count(data.get("cacheRead")),
         cache_write_tokens=_read_count(data.get("cacheWrite")),
         request_count=1,
-        cost_usd=total if isinstance(total, int | float) else None,
-        source="provider",
+        cost_usd=_read_cost(cost.get("total") if isinstance(cost, dict) else None),
+        source="unknown" if tokens_in is None and tokens_out is None else "provider",
     )
 
 
 def _read_count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    known = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return value if known else None
+
+
+def _read_cost(value: Any) -> float | None:
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if known and 0 <= value < math.inf else None
 
 
 def _read_text(value: Any) -> str | None:
