@@ -33,6 +33,7 @@ from pytest_evoclaw.runtimes import Account
 from pytest_evoclaw.runtimes import Assignment
 from pytest_evoclaw.runtimes import Runtime
 from pytest_evoclaw.skill_facts import describe_skills
+from pytest_evoclaw.skill_facts import find_strays
 from pytest_evoclaw.skills import SkillBundle
 from pytest_evoclaw.skills import read_bundle
 from pytest_evoclaw.skills import write_bundle
@@ -91,7 +92,7 @@ class PhaseRunner:
             skill_changes=before.skills.changes_to(after.skills) if phase.locked else (),
             fixture_changes=before.fixtures.changes_to(after.fixtures),
             created_skills=() if phase.locked else describe_skills(reading.bundle),
-            notes=(*reading.skipped, *kept),
+            notes=(*reading.skipped, *find_strays(reading.bundle), *kept),
         )
         try:
             _raise_void(self.runtime, account)

@@ -66,6 +66,7 @@ def pytest_handlecrashitem(crashitem: str, report: pytest.TestReport) -> None:
         report.when = "setup"
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Gather results, but not on xdist workers."""
     if evo_session_key in config.stash and not hasattr(config, "workerinput"):

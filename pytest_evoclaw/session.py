@@ -18,6 +18,8 @@ from pytest_evoclaw.endpoints import find_endpoint
 from pytest_evoclaw.environments import Environment
 from pytest_evoclaw.errors import SettingsError
 from pytest_evoclaw.grading import Grader
+from pytest_evoclaw.grading import choose_grader
+from pytest_evoclaw.grading import forkserver
 from pytest_evoclaw.modes import Mode
 from pytest_evoclaw.modes import ModeSettings
 from pytest_evoclaw.options import EvoConfig
@@ -81,6 +83,12 @@ def pytest_evo_make_mode(name: str, settings: ModeSettings) -> Mode:
 
 
 @pytest.hookimpl(trylast=True)
+def pytest_evo_make_grader(task: Task) -> Grader:
+    """Fall back to the file in ``grading/`` that fits the task."""
+    grader: Grader = make_part("grading", choose_grader(task))
+    return grader
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Build the session, if any mode is asked for; refuse what cannot be had."""
     evo = config.stash[evo_config_key]
@@ -91,6 +99,11 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"--evo-workspaces: found {evo.workspaces}, allowed {allowed}")
     given: dict[str, Any] | None = getattr(config, "workerinput", {}).get("evo")
     config.stash[evo_session_key] = _build_session(config, evo, given)
+
+
+def pytest_unconfigure() -> None:
+    """End the process that graders are forked from."""
+    forkserver.close()
 
 
 def find_session(config: pytest.Config) -> EvoSession:

@@ -24,6 +24,7 @@ from pytest_evoclaw.results import PhaseResult
 from pytest_evoclaw.results import Trial
 from pytest_evoclaw.results import TrialResult
 from pytest_evoclaw.runtimes import Runtime
+from pytest_evoclaw.safe_files import write_regular
 from pytest_evoclaw.task import Task
 from pytest_evoclaw.workspace import remove_tree
 
@@ -87,9 +88,7 @@ class TrialRunner:
         """Write a file into the workspace of a phase that is over, and beside its artifacts."""
         place = self._places[outcome.result.name]
         for folder in (place.root / "workspace", place.artifacts):
-            target = folder / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(data)
+            write_regular(folder, path, data)
 
     def result(self, failure: Failure | None = None) -> TrialResult:
         """Return the result so far."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from importlib import import_module
 from pathlib import Path
 
 # Started by its path, since an isolated interpreter need not know where this package is.
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from pytest_evoclaw.grading.workspace import GradedWorkspace
+from pytest_evoclaw.suite_imports import import_below
 
 # Junk that no reader may take for an answer; by turns, so that each kind meets some file.
 JUNK = (b"\x00\xff\xfejunk\x1b[0m", b"null\n", b"[]\n", b"{}\n", b"lorem ipsum, dolor sit amet\n")
@@ -24,8 +24,7 @@ JUNK = (b"\x00\xff\xfejunk\x1b[0m", b"null\n", b"[]\n", b"{}\n", b"lorem ipsum, 
 
 def solve(grader: Path, root: Path, task_id: str, folder: Path) -> None:
     """Run the reference solution of a task in ``folder``."""
-    sys.path.insert(0, str(root))
-    module = import_module(".".join(grader.relative_to(root).with_suffix("").parts))
+    module = import_below(root, grader)
     if not hasattr(module, "solve"):
         raise SystemExit(f"{grader}: no solve(workspace), so there is no reference solution")
     module.solve(GradedWorkspace(folder, task_id=task_id))

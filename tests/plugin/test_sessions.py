@@ -1,14 +1,20 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
-SCHEMAS = Path(__file__).parents[2] / "pytest_evoclaw" / "schemas"
-VOLATILE = {"run_id", "timestamp", "workers", "execution_time", "total_execution_time_seconds"}
+from pytest_evoclaw.schemas import make_validator
+
+VOLATILE = {
+    "run_id",
+    "timestamp",
+    "workers",
+    "execution_time",
+    "total_execution_time_seconds",
+    "time_efficiency_gain",
+}
 
 
 def strip_volatile(value: Any) -> Any:
@@ -25,8 +31,7 @@ def test_the_three_modes_pass_on_the_oracle_and_the_metrics_are_valid(suite):
     result.assert_outcomes(passed=3)
     result.stdout.fnmatch_lines(["evo: mode=baseline,preskill,postskill runtime=oracle*"])
     result.stdout.fnmatch_lines(["*oracle*preskill*1*1*1*100.00*1.000*", "3 trials: 3 scored"])
-    schema = json.loads((SCHEMAS / "metrics.schema.json").read_text(encoding="utf-8"))
-    jsonschema.validate(suite.metrics, schema)
+    make_validator("metrics").validate(suite.metrics)
     assert suite.metrics["counts"]["not_run"] == 0
     (group,) = suite.metrics["groups"]
     assert group["metrics"]["created_skills"]["preskill_count"] == 1
