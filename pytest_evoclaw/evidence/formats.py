@@ -103,7 +103,7 @@ def _build(data: Row) -> Case:
 
 
 def _line(row: Any) -> str:
-    return json.dumps(row, ensure_ascii=False)
+    return json.dumps(row, ensure_ascii=False, separators=(", ", ":"))
 
 
 def _lines(rows: Iterable[Row], indent: str) -> str:

@@ -18,9 +18,11 @@ LEVELS = (
     "id, winner first",
     "id, rival first",
 )
-RANKS = ("revision", "revision", "weight", "id", "below")
+RANKS = ("revision", "weight", "revision", "weight", "below")
 FLAWS = ("superseded", "unapproved", "broken")
-UNAPPROVED = ("pending", "rejected", "withdrawn")
+STATUSES = ("pending", "rejected", "withdrawn", "pending", "rejected")
+SUCCESSORS = ("unapproved", "broken", "unapproved", "rival", "winner")
+FORGERIES = ("no salt", "other nonce", "no salt", "other packet", "other case")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,11 +30,15 @@ class ManifestWish:
     """What must decide in a case.
 
     ``level`` is the tie-break between the two genuine packets, ``ranks`` says for each flaw how
-    its packet would outrank the right one, were the flaw overlooked.
+    its packet would outrank the right one, were the flaw overlooked; the next three are the
+    flaws themselves: a status, the role of the superseding packet, how the checksum is wrong.
     """
 
     level: str
     ranks: Mapping[str, str]
+    status: str
+    successor: str
+    forgery: str
     prefix: str
     sources: Sequence[str]
 
@@ -52,7 +58,7 @@ def plan_manifest(
     standings = _rank(rng, wish)
     ids = _assign_ids(rng, standings, wish.prefix)
     packets = {
-        standing.role: _make_packet(rng, (task_id, case_id), standing, ids, wish.sources)
+        standing.role: _make_packet(rng, (task_id, case_id), standing, ids, wish)
         for standing in standings
     }
     order = list(packets)
@@ -70,7 +76,7 @@ def _rank(rng: Random, wish: ManifestWish) -> list[_Standing]:
     weight = rng.randint(40, 70)
     standings = [_Standing(role="winner", revision=revision, weight=weight, side=0)]
     if first:  # 9 beats 10 for those who compare text
-        rival = (rng.randint(6, 9), weight + rng.randint(3, 25), -1)
+        rival = (rng.randint(6, 9), weight + rng.randint(3, 25), 0)
     elif wish.level.startswith("weight"):
         rival = (revision, weight - rng.randint(3, 25), -1 if "lower" in wish.level else 1)
     else:
@@ -78,7 +84,7 @@ def _rank(rng: Random, wish: ManifestWish) -> list[_Standing]:
     standings.append(_Standing(role="rival", revision=rival[0], weight=rival[1], side=rival[2]))
     for flaw in FLAWS:
         standings.append(_rank_flawed(rng, flaw, wish.ranks[flaw], (revision, weight)))
-    if rng.random() < 0.4:
+    if rng.random() < 0.25:
         below = revision - rng.randint(1, 3)
         standings.append(
             _Standing(role="older", revision=below, weight=rng.randint(20, 95), side=0)
@@ -98,7 +104,6 @@ def _rank_flawed(rng: Random, flaw: str, rank: str, winner: tuple[int, int]) -> 
         "weight": _Standing(
             role=flaw, revision=revision, weight=weight + rng.randint(3, 25), side=0
         ),
-        "id": _Standing(role=flaw, revision=revision, weight=weight, side=-1),
         "below": _Standing(
             role=flaw, revision=revision - rng.randint(1, 3), weight=rng.randint(20, 95), side=0
         ),
@@ -106,7 +111,12 @@ def _rank_flawed(rng: Random, flaw: str, rank: str, winner: tuple[int, int]) -> 
 
 
 def _assign_ids(rng: Random, standings: Sequence[_Standing], prefix: str) -> dict[str, str]:
-    placed = [(s.role, s.side or (s.role != "winner") * rng.choice((-1, 1))) for s in standings]
+    # Skewed, since a tie goes to the lowest id: the winner's would otherwise be low too often.
+    share = rng.random() ** 0.78
+    placed = [
+        (s.role, s.side or (s.role != "winner") * (-1 if rng.random() < share else 1))
+        for s in standings
+    ]
     rng.shuffle(placed)
     placed.sort(key=lambda item: item[1])
     numbers = sorted(rng.sample(range(1000, 10000), len(placed)))
@@ -118,35 +128,33 @@ def _make_packet(
     case: tuple[str, str],
     standing: _Standing,
     ids: Mapping[str, str],
-    sources: Sequence[str],
+    wish: ManifestWish,
 ) -> Packet:
     role, packet_id = standing.role, ids[standing.role]
     nonce = f"{rng.getrandbits(48):012x}"
-    checksum = compute_checksum(*case, packet_id, nonce)
-    if role == "broken":
-        checksum = _forge(rng, case, packet_id, nonce)
-    others = sorted(ids[name] for name in ids if name != role)
+    forgery = wish.forgery if role == "broken" else ""
     return Packet(
         packet_id=packet_id,
-        source=rng.choice(list(sources)),
-        status=rng.choice(UNAPPROVED) if role == "unapproved" else "approved",
+        source=rng.choice(list(wish.sources)),
+        status=wish.status if role == "unapproved" else "approved",
         revision=standing.revision,
         source_weight=standing.weight,
-        superseded_by=rng.choice(others) if role == "superseded" else None,
+        superseded_by=ids[wish.successor] if role == "superseded" else None,
         nonce=nonce,
-        checksum=checksum,
+        checksum=_sign(forgery, case, packet_id, nonce),
     )
 
 
-def _forge(rng: Random, case: tuple[str, str], packet_id: str, nonce: str) -> str:
-    """Return a checksum of the right look: of another nonce or packet, or without the salt."""
+def _sign(forgery: str, case: tuple[str, str], packet_id: str, nonce: str) -> str:
+    """Return the checksum, or one that looks the same and is wrong in the way of ``forgery``."""
     task_id, case_id = case
-    other = packet_id[:-1] + str((int(packet_id[-1]) + 1) % 10)
-    unsalted = "|".join((task_id, case_id, packet_id, nonce))
-    return rng.choice(
-        (
-            compute_checksum(task_id, case_id, packet_id, nonce[::-1] + "0"),
-            compute_checksum(task_id, case_id, other, nonce),
-            hashlib.sha256(unsalted.encode("utf-8")).hexdigest()[:16],
-        )
-    )
+    if forgery == "no salt":
+        text = "|".join((task_id, case_id, packet_id, nonce))
+        return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
+    if forgery == "other nonce":
+        nonce = nonce[::-1] + "0"
+    elif forgery == "other packet":
+        packet_id = packet_id[:-1] + str((int(packet_id[-1]) + 1) % 10)
+    elif forgery == "other case":
+        case_id = f"case_{int(case_id[-2:]) % 5 + 1:02}"
+    return compute_checksum(task_id, case_id, packet_id, nonce)

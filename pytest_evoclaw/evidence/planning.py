@@ -15,41 +15,40 @@ from pytest_evoclaw.evidence.model import Value
 
 Body = dict[str, Value]
 
-STORIES = (
-    "echoed",
-    "withdrawn",
-    "removed early",
-    "reinstated",
-    "renamed",
-    "chained",
-    "crossed",
-    "renamed late",
-    "old name removed",
-    "new name removed",
-    "merged",
-)
-TOTALS = ("negative", "half", "thousandths", "plain", "dip")
+# Each story with the first of two neighbouring events whose order matters, if there are any.
+HINGES = {
+    "echoed": None,
+    "withdrawn": 0,
+    "removed early": 0,
+    "reinstated": 1,
+    "renamed": 0,
+    "chained": 0,
+    "crossed": 1,
+    "renamed late": 0,
+    "old name removed": 0,
+    "new name removed": 0,
+    "merged": None,
+}
+TOTALS = ("negative", "half", "negative half", "thousandths", "plain")
 GATES = ("clean", "one fails", "clean", "cured", "one fails")
-CHOICES = ("penalised", "first of a tie", "penalised", "last of a tie", "draft leads")
-SUMS = ("negative", "plain", "dip", "negative", "plain")
+CHOICES = ("penalised", "first of a tie", "penalised", "last of a tie", "penalised")
+SUMS = ("negative", "plain", "plain", "negative", "plain")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What one packet says on one channel.
 
-    ``final`` is in the order of revisions, ``idle`` are records that must not count.
-    ``twins`` are positions in ``final`` of two neighbours that share one revision.
-    ``tied`` are the positions of the text candidates (winner, rival) that share the best net
-    score, and ``winner_first`` says which of them the file shows first.
+    ``final`` is in the order of revisions, ``idle`` are records that must not count. ``pair`` are
+    positions in ``final`` of two records that only a tie-break tells apart, the earlier or winning
+    one first; ``twins`` says that they share one revision.
     """
 
     answer: Answer
     final: tuple[Body, ...]
     idle: tuple[Body, ...]
-    twins: int | None = None
-    tied: tuple[int, int] | None = None
-    winner_first: bool = False
+    pair: tuple[int, int] | None = None
+    twins: bool = False
 
 
 def plan_list(rng: Random, pool: Sequence[str], stories: Sequence[str]) -> Plan:
@@ -64,9 +63,12 @@ def plan_list(rng: Random, pool: Sequence[str], stories: Sequence[str]) -> Plan:
     plain = next(values)
     answer.add(plain)
     tracks.append([_edit("include", plain)])
-    final, twins = _interleave(rng, tracks)
+    hinges = [*(HINGES[story] for story in stories), None]
+    final, pair = _interleave(rng, tracks, hinges)
     idle = rng.choice((_edit("include", next(values)), _edit("remove", plain)))
-    return Plan(answer=sorted(answer), final=tuple(final), idle=(idle,), twins=twins)
+    return Plan(
+        answer=sorted(answer), final=tuple(final), idle=(idle,), pair=pair, twins=pair is not None
+    )
 
 
 def _edit(op: str, value: str, target: str = "") -> Body:
@@ -96,25 +98,44 @@ def _tell(story: str, values: tuple[str, str, str]) -> tuple[list[Body], set[str
     }[story]
 
 
-def _interleave(rng: Random, tracks: list[list[Body]]) -> tuple[list[Body], int | None]:
-    """Merge the stories at random; twins are neighbours of one story."""
-    turns = [number for number, track in enumerate(tracks) for _ in track]
+def _interleave(
+    rng: Random, tracks: Sequence[list[Body]], hinges: Sequence[int | None]
+) -> tuple[list[Body], tuple[int, int] | None]:
+    """Merge the stories at random, but keep the two events at one hinge together: the pair."""
+    hinged = [number for number, hinge in enumerate(hinges) if hinge is not None]
+    glued = rng.choice(hinged) if hinged else None
+    blocks = [_cut(track, hinges[n] if n == glued else None) for n, track in enumerate(tracks)]
+    turns = [number for number, cut in enumerate(blocks) for _ in cut]
     rng.shuffle(turns)
-    queues = [iter(track) for track in tracks]
-    merged = [next(queues[number]) for number in turns]
-    neighbours = [n for n in range(len(turns) - 1) if turns[n] == turns[n + 1]]
-    return merged, rng.choice(neighbours) if neighbours else None
+    queues = [iter(cut) for cut in blocks]
+    merged: list[Body] = []
+    pair = None
+    for number in turns:
+        block = next(queues[number])
+        if len(block) == 2:
+            pair = len(merged), len(merged) + 1
+        merged += block
+    return merged, pair
+
+
+def _cut(track: list[Body], hinge: int | None) -> list[list[Body]]:
+    if hinge is None:
+        return [[event] for event in track]
+    return [*_cut(track[:hinge], None), track[hinge : hinge + 2], *_cut(track[hinge + 2 :], None)]
 
 
 def plan_total(rng: Random, limits: tuple[int, int], style: str) -> Plan:
     """Plan a total with two decimals; ``limits`` bound its size in whole units."""
     hundredths = rng.randint(100 * limits[0], 100 * limits[1])
-    if style == "negative":
-        hundredths = -hundredths
-    sign = -1 if hundredths < 0 else 1
-    residue = {"half": -5 * sign, "thousandths": rng.choice((-4, -3, -2, 2, 3, 4))}.get(style, 0)
+    residue = rng.choice((-4, -3, -2, 2, 3, 4)) if style == "thousandths" else 0
+    if style.endswith("half"):  # odd, so that rounding to even goes the other way
+        hundredths, residue = hundredths | 1, -5
+    if style.startswith("negative"):
+        hundredths, residue = -hundredths, -residue
     thousandths = 10 * hundredths + residue
     parts = _split(rng, thousandths, size=1000 * limits[1])
+    if style == "thousandths":
+        parts = _lean(parts)
     final = [_amount(rng, part, (1000, 100, 10, 1)) for part in parts]
     idle = _amount(rng, _snap(rng, rng.randint(1000, 1000 * limits[1])), (1000, 100, 10, 1))
     return Plan(answer=hundredths / 100, final=tuple(final), idle=(idle,))
@@ -131,13 +152,19 @@ def plan_count(rng: Random, limits: tuple[int, int]) -> Plan:
 
 
 def _split(rng: Random, total: int, size: int) -> list[int]:
-    """Return five signed parts of ``total``; the first is below zero, and none is zero."""
+    """Return four signed parts of ``total``; the first is below zero, and none is zero."""
     while True:
         parts = [-_snap(rng, rng.randint(1, max(size // 2, 2)))]
-        parts += [rng.choice((1, 1, -1)) * _snap(rng, rng.randint(1, size)) for _ in range(3)]
+        parts += [rng.choice((1, 1, -1)) * _snap(rng, rng.randint(1, size)) for _ in range(2)]
         parts.append(total - sum(parts))
         if parts[-1]:
             return parts
+
+
+def _lean(parts: list[int]) -> list[int]:
+    """Move thousandths to the last part, until rounding part by part misses at least a cent."""
+    leaning = [part // 10 * 10 + 4 for part in parts[:-1]]
+    return [*leaning, sum(parts) - sum(leaning)]
 
 
 def _snap(rng: Random, size: int) -> int:
@@ -173,7 +200,8 @@ def plan_sums(rng: Random, buckets: Sequence[str], style: str) -> Plan:
     parts: list[tuple[str, int]] = []
     for bucket, total in answer.items():
         first = rng.choice([n for n in range(-20, 45) if n not in (0, total)])
-        parts += [(bucket, first), (bucket, total - first)]
+        whole = bucket != kept[0]
+        parts += [(bucket, total)] if whole else [(bucket, first), (bucket, total - first)]
     zero = rng.randint(2, 30)
     parts += [(cancelled, zero), (cancelled, -zero)]
     rng.shuffle(parts)
@@ -195,12 +223,12 @@ def _share(rng: Random, bucket: str, amount: int) -> Body:
 
 
 def plan_gates(rng: Random, gates: Sequence[str], style: str) -> Plan:
-    """Plan four gates; a failure stays one even if the same gate passes later ("cured")."""
-    names = rng.sample(list(gates), 4)
+    """Plan three gates; a failure stays one even if the same gate passes later ("cured")."""
+    names = rng.sample(list(gates), 3)
     final: list[Body] = [{"gate": name, "passed": True} for name in names]
     answer = style == "clean"
     if not answer:
-        failed = rng.randrange(4)
+        failed = rng.randrange(3)
         final[failed] = {"gate": names[failed], "passed": False}
         if style == "cured":
             final.append({"gate": names[failed], "passed": True})
@@ -209,8 +237,8 @@ def plan_gates(rng: Random, gates: Sequence[str], style: str) -> Plan:
 
 
 def plan_text(rng: Random, candidates: Sequence[str], style: str) -> Plan:
-    """Plan five candidates; the highest score never wins, and a tie goes to the first by name."""
-    names = rng.sample(list(candidates), 6)
+    """Plan four candidates; the highest score never wins, and a tie goes to the first by name."""
+    names = rng.sample(list(candidates), 5)
     best = rng.randint(40, 70)
     nets = {names[0]: best}
     tie = style.endswith("tie")
@@ -218,7 +246,7 @@ def plan_text(rng: Random, candidates: Sequence[str], style: str) -> Plan:
         names[:2] = sorted(names[:2])
         nets = {names[0]: best, names[1]: best}
     loud = names[2]
-    for name in names[2:5] if tie else names[1:5]:
+    for name in names[2:4] if tie else names[1:4]:
         nets[name] = best - rng.randint(3, 25)
     nets[loud] = best - rng.randint(3, 8)
     penalties = {name: rng.randint(2, 24) for name in nets}
@@ -228,14 +256,13 @@ def plan_text(rng: Random, candidates: Sequence[str], style: str) -> Plan:
     rows = [_candidate(name, nets[name], penalties[name]) for name in nets]
     order = list(range(len(rows)))
     rng.shuffle(order)
-    final = tuple(rows[n] for n in order)
-    idle = _candidate(names[5], best + rng.randint(3, 12), rng.randint(2, 24))
+    if tie and order[-1] == 0:  # so that the latest revision is not always the best
+        order[-1], order[order.index(1)] = 1, 0
     return Plan(
         answer=names[0],
-        final=final,
-        idle=(idle,),
-        tied=(order.index(0), order.index(1)) if tie else None,
-        winner_first=style == "first of a tie",
+        final=tuple(rows[n] for n in order),
+        idle=(_candidate(names[4], best + rng.randint(3, 12), rng.randint(2, 24)),),
+        pair=(order.index(0), order.index(1)) if tie else None,
     )
 
 
