@@ -7,7 +7,9 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from textwrap import dedent
 
@@ -93,8 +95,8 @@ def server(suite):
     assert not any((suite.folder / "temporary").iterdir())
 
 
-def children() -> list[psutil.Process]:
-    return [p for p in psutil.Process().children(recursive=True) if is_living(p.pid)]
+def children(*, recursive: bool = False) -> list[psutil.Process]:
+    return [p for p in psutil.Process().children(recursive) if is_living(p.pid)]
 
 
 def in_background(act) -> threading.Thread:
@@ -211,11 +213,11 @@ def test_what_a_grader_started_ends_with_it(suite, server, end, graded):
 
 
 def test_close_ends_what_is_in_flight(suite, server):
-    before = children()
+    before = children(recursive=True)
     order = suite.order(SLEEPERS.replace("END", "time.sleep(60)"), seconds=60)
     thread, said = ask_in_background(server, order)
     wait_until(lambda: suite.ready)
-    family = [p for p in children() if p not in before]
+    family = [p for p in children(recursive=True) if p not in before]
     server.close()
     thread.join(20)
     assert isinstance(said[0], Reply)
@@ -244,15 +246,16 @@ def test_an_interrupted_caller_leaves_no_grader(suite):
             print("interrupted")
     """
     order = suite.order(SLEEPERS.replace("END", "time.sleep(60)"), seconds=60)
-    client = start_client(suite, script, order)
-    client.send_signal(signal.SIGINT)
-    assert client.communicate(timeout=30)[0] == "interrupted\n"
+    with client_of(suite, script, order) as client:
+        client.send_signal(signal.SIGINT)
+        assert client.communicate(timeout=30)[0] == "interrupted\n"
     assert suite.living() == []
     assert not any((suite.folder / "temporary").iterdir())
 
 
-def start_client(suite: Suite, script: str, order: Order) -> subprocess.Popen[str]:
-    client = subprocess.Popen(
+@contextmanager
+def client_of(suite: Suite, script: str, order: Order) -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen(
         [sys.executable, "-c", dedent(script), order.to_json()],
         env={
             **os.environ,
@@ -261,9 +264,12 @@ def start_client(suite: Suite, script: str, order: Order) -> subprocess.Popen[st
         },
         stdout=subprocess.PIPE,
         text=True,
-    )
-    wait_until(lambda: suite.ready)
-    return client
+    ) as client:
+        try:
+            wait_until(lambda: suite.ready)
+            yield client
+        finally:
+            client.kill()
 
 
 def test_nothing_lives_on_when_the_client_is_killed(suite):
@@ -274,11 +280,10 @@ def test_nothing_lives_on_when_the_client_is_killed(suite):
         forkserver.ask(Order.from_json(sys.argv[1]))
     """
     order = suite.order(SLEEPERS.replace("END", "time.sleep(60)"), seconds=60)
-    client = start_client(suite, script, order)
-    family = psutil.Process(client.pid).children(recursive=True)
-    assert len(family) >= 4  # server, supervisor, grader, and what that started
-    client.kill()
-    client.communicate()
+    with client_of(suite, script, order) as client:
+        family = psutil.Process(client.pid).children(recursive=True)
+        assert len(family) >= 4  # server, supervisor, grader, and what that started
+        client.kill()
     wait_until(lambda: not any(is_living(process.pid) for process in family))
     wait_until(lambda: not any((suite.folder / "temporary").iterdir()))
 
@@ -290,8 +295,8 @@ def test_the_server_ends_with_a_client_that_ends(suite):
         from pytest_evoclaw.grading.orders import Order
         print(len(forkserver.ask(Order.from_json(sys.argv[1])).checks))
     """
-    client = start_client(suite, script, suite.order(SLEEPERS.replace("END", "pass")))
-    assert client.communicate(timeout=30)[0] == "1\n"
+    with client_of(suite, script, suite.order(SLEEPERS.replace("END", "pass"))) as client:
+        assert client.communicate(timeout=30)[0] == "1\n"
     assert suite.living() == []
     assert not any((suite.folder / "temporary").iterdir())
 
@@ -349,7 +354,7 @@ def test_a_server_that_is_killed_takes_no_grade_with_it_and_leaves_nothing(suite
     order = suite.order(SLEEPERS.replace("END", "time.sleep(1)"))
     thread, said = ask_in_background(server, order)
     wait_until(lambda: suite.ready)
-    (process,) = [p for p in psutil.Process().children() if p not in before]
+    (process,) = [p for p in children() if p not in before]
     process.kill()
     thread.join(20)
     assert isinstance(said[0], Reply)
