@@ -105,9 +105,13 @@ class Ledger:
         del self._open[exchange]
         if exchange.asked.api != "other":
             self._count(exchange)
-        if self.shelf is not None:
-            self.shelf.keep(exchange)
-        self._write(exchange)
+        try:
+            if self.shelf is not None:
+                self.shelf.keep(exchange)
+            self._write(exchange)
+        except OSError as error:
+            detail = f"cannot write what was asked: {error}"
+            self._closed = self._closed or Failure(reason=Reason.HARNESS.value, detail=detail)
         self._settled.set()
         self._settled = asyncio.Event()
 

@@ -37,7 +37,11 @@ class Proxy:
         application.router.add_route("*", "/{token}/v1/{rest:.*}", self._handle)
         application.router.add_route("*", "/{token}{rest:/?(?:v1/?)?}", self._greet)
         self._runner = web.AppRunner(
-            application, access_log=None, handler_cancellation=True, shutdown_timeout=1.0
+            application,
+            access_log=None,
+            auto_decompress=False,
+            handler_cancellation=True,
+            shutdown_timeout=1.0,
         )
 
     async def start(self) -> int:
@@ -54,6 +58,8 @@ class Proxy:
 
     async def close(self) -> None:
         """Stop listening, end what is under way."""
+        for token in list(self.ledgers):
+            await self.ledgers.pop(token).close(0)
         await self._runner.cleanup()
         for upstream in self._upstreams.values():
             await upstream.close()
@@ -80,8 +86,12 @@ class Proxy:
         exchange = ledger.begin(asked)
         try:
             return await self._serve(request, ledger, exchange)
-        finally:
+        except asyncio.CancelledError:
             exchange.outcome = exchange.outcome or "abandoned"
+            raise
+        finally:
+            if exchange.outcome is None:
+                ledger.give_up(exchange, "a fault of the gateway", Reason.HARNESS)
             ledger.settle(exchange)
 
     async def _serve(
@@ -146,13 +156,16 @@ async def _pass_stream(
             await response.write(b"".join(rest))
     except AnswerCut as cut:
         exchange.outcome, exchange.error, exchange.broken = "cut", str(cut), True
-        raise ConnectionResetError(str(cut)) from cut  # closes the agent's connection, unfinished
-    except (ConnectionError, asyncio.CancelledError):
+        if request.transport is not None:
+            request.transport.close()  # the agent gets what there was, and no proper end
+    except ConnectionError:
+        await _drain(answer, exchange)
+    except asyncio.CancelledError:
         await _drain(answer, exchange)
         raise
-    exchange.conclude()
+    else:
+        exchange.conclude()
     settle(exchange)
-    await response.write_eof()
     return response
 
 
@@ -166,6 +179,8 @@ async def _drain(answer: Answer, exchange: Exchange) -> None:
         exchange.error = f"the agent left early, and then: {error or 'silence'}"
     if exchange.meter.finished or exchange.meter.ended:
         exchange.conclude()
+    else:
+        exchange.outcome = "abandoned"
 
 
 def _set_headers(response: web.StreamResponse, answer: Answer) -> None:
