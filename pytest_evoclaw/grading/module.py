@@ -96,11 +96,10 @@ def require_function(namespace: Any, name: str) -> Callable[..., Any]:
 
 
 def _load(order: Order) -> Callable[..., Any]:
-    """Import the module under its name below the suite's root."""
     module = import_below(Path(order.root), Path(order.source))
     if module.__file__ != order.source:
-        name = module.__name__
-        raise GraderFault(f"the name {name!r} leads to {module.__file__}; rename the folder")
+        name, file = module.__name__, module.__file__
+        raise GraderFault(f"the name {name!r} is taken by {file}; rename the grader")
     return require_function(module, "grade")
 
 

@@ -112,10 +112,14 @@ def test_modules_that_graders_share_are_found_and_rewritten(desk):
     assert checks_of(job)["it"].message == "assert 3 == 2\n +  where 3 = abs(-3)"
 
 
-def test_the_suite_wins_over_a_package_of_the_same_name_elsewhere(desk, tmp_path, monkeypatch):
+@pytest.mark.parametrize("regular", [True, False], ids=["package", "plain folder"])
+def test_the_suite_wins_over_a_package_of_the_same_name_elsewhere(
+    desk, tmp_path, monkeypatch, regular
+):
     (tmp_path / "other/graders").mkdir(parents=True)
     (tmp_path / "other/graders/__init__.py").write_text("1 / 0\n", encoding="utf-8")
-    (desk.suite / "graders/__init__.py").touch()
+    if regular:
+        (desk.suite / "graders/__init__.py").touch()
     monkeypatch.syspath_prepend(tmp_path / "other")
     job = desk.module_job("""
         def grade(workspace, check):
@@ -435,7 +439,7 @@ def test_a_module_that_hides_behind_another_name_is_refused(desk):
     path.write_text(desk.grader_path.read_text(encoding="utf-8"), encoding="utf-8")
     task = dataclasses.replace(job.task, grader=path)
     words = fault_of(create(), dataclasses.replace(job, task=task))
-    assert "json.py: the name 'json' leads to" in words
+    assert "json.py: the name 'json' is taken by" in words
 
 
 def test_a_task_without_a_module_is_not_scored(desk):
