@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import asdict
 from dataclasses import dataclass
 from typing import Any
 from typing import Literal
 
+from pytest_evoclaw.judge_facts import JudgeFacts as JudgeFacts
+from pytest_evoclaw.usage import UNKNOWN_USAGE as UNKNOWN_USAGE
+from pytest_evoclaw.usage import Usage as Usage
+from pytest_evoclaw.usage import UsageSource as UsageSource
+
+Part = Literal["automated", "judge"]
 Status = Literal["success", "timeout", "error"]
-UsageSource = Literal["provider", "estimated", "unknown"]
-
-
-def _add(left: float | None, right: float | None) -> Any:
-    return None if left is None or right is None else left + right
 
 
 def _to_builtins(value: Any) -> Any:
@@ -34,83 +35,57 @@ def _to_builtins(value: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
-    """Tokens, requests and money of one or more executions.
-
-    A number that nobody reported is ``None``, and a sum with it is ``None`` too.
-    ``input_tokens`` excludes cached tokens, for every runtime. ``cost_usd`` is in US dollars.
-    ``partial`` says that the agent was cut off, so that the true numbers may be higher.
-    """
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_tokens: int | None = None
-    cache_write_tokens: int | None = None
-    reasoning_tokens: int | None = None
-    request_count: int | None = None
-    cost_usd: float | None = None
-    source: UsageSource = "unknown"
-    partial: bool = False
-
-    @property
-    def total_tokens(self) -> int | None:
-        """Input, cached and output tokens; caches that nobody reported count as none."""
-        if self.input_tokens is None or self.output_tokens is None:
-            return None
-        cached = (self.cache_read_tokens or 0) + (self.cache_write_tokens or 0)
-        return self.input_tokens + self.output_tokens + cached
-
-    def __add__(self, other: Usage) -> Usage:
-        order: tuple[UsageSource, ...] = ("provider", "estimated", "unknown")
-        return Usage(
-            input_tokens=_add(self.input_tokens, other.input_tokens),
-            output_tokens=_add(self.output_tokens, other.output_tokens),
-            cache_read_tokens=_add(self.cache_read_tokens, other.cache_read_tokens),
-            cache_write_tokens=_add(self.cache_write_tokens, other.cache_write_tokens),
-            reasoning_tokens=_add(self.reasoning_tokens, other.reasoning_tokens),
-            request_count=_add(self.request_count, other.request_count),
-            cost_usd=_add(self.cost_usd, other.cost_usd),
-            source=max(self.source, other.source, key=order.index),
-            partial=self.partial or other.partial,
-        )
-
-    @classmethod
-    def total(cls, usages: Iterable[Usage]) -> Usage:
-        """Add up; the total of nothing is unknown."""
-        first, *rest = list(usages) or [cls()]
-        return sum(rest, first)
-
-
-UNKNOWN_USAGE = Usage()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One statement about the outputs: ``score`` within 0..1, ``message`` says why it is not 1."""
+    """One statement about the outputs: ``score`` within 0..1, ``message`` says why it is not 1.
+
+    A check whose ``part`` is ``judge`` is a criterion, and its message the judge's reason.
+    """
 
     name: str
     score: float
     sub_problem: int | None = None
     message: str = ""
+    part: Part = "automated"
 
     @property
     def key(self) -> str:
-        """The name in published breakdowns, such as ``sub_2_total``."""
+        """The name in published breakdowns, such as ``sub_2_total`` or ``judge_tone``."""
+        if self.part == "judge":
+            return f"judge_{self.name}"
         return self.name if self.sub_problem is None else f"sub_{self.sub_problem}_{self.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grade:
-    """All checks of one phase; never empty."""
+    """All checks of one phase; never empty. ``judge`` says who judged those of part ``judge``."""
 
     checks: tuple[Check, ...]
     grading_type: str = "automated"
     notes: str = ""
+    judge: JudgeFacts | None = None
 
     @property
     def score(self) -> float:
-        """Mean of the checks, within 0..1."""
-        return math.fsum(check.score for check in self.checks) / len(self.checks)
+        """Mean of the checks, within 0..1; of both parts the means, by the judge's weight."""
+        automated, judged = self.automated_score, self.judge_score
+        if automated is None or judged is None or self.judge is None:
+            return _average(self.checks)
+        # Two equal means give exactly their value, whatever the weights are.
+        return automated + self.judge.weight * (judged - automated)
+
+    @property
+    def automated_score(self) -> float | None:
+        """Mean of the automated checks, None without any."""
+        return self._average_part("automated")
+
+    @property
+    def judge_score(self) -> float | None:
+        """Mean of the judge's criteria, None without any."""
+        return self._average_part("judge")
+
+    def _average_part(self, part: Part) -> float | None:
+        checks = [check for check in self.checks if check.part == part]
+        return _average(checks) if checks else None
 
     @property
     def sub_problem_scores(self) -> dict[int, float]:
@@ -122,7 +97,30 @@ class Grade:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Grade:
         """Rebuild a grade from the builtins of ``dataclasses.asdict``."""
-        return cls(**{**data, "checks": tuple(Check(**check) for check in data["checks"])})
+        checks = tuple(Check(**check) for check in data["checks"])
+        return cls(**{**data, "checks": checks, "judge": _read_facts(data.get("judge"))})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartialGrade:
+    """What there is of a grade that could not be completed: no score comes from it."""
+
+    automated: Grade | None = None
+    judge: JudgeFacts | None = None
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> PartialGrade:
+        """Rebuild from builtins."""
+        automated = None if data["automated"] is None else Grade.from_dict(data["automated"])
+        return cls(automated=automated, judge=_read_facts(data["judge"]))
+
+
+def _read_facts(data: dict[str, Any] | None) -> JudgeFacts | None:
+    return None if data is None else JudgeFacts.from_dict(data)
+
+
+def _average(checks: Sequence[Check]) -> float:
+    return math.fsum(check.score for check in checks) / len(checks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +164,7 @@ class PhaseResult:
     locked: bool
     folder: str
     grade: Grade | None = None
+    partial: PartialGrade | None = None
     skills_before: str = ""
     skills_after: str = ""
     skill_changes: tuple[str, ...] = ()
@@ -177,12 +176,14 @@ class PhaseResult:
     def from_dict(cls, data: dict[str, Any]) -> PhaseResult:
         """Rebuild a phase from builtins."""
         execution = {**data["execution"], "usage": Usage(**data["execution"]["usage"])}
+        partial = data.get("partial")
         skills = ({**s, "problems": tuple(s["problems"])} for s in data["created_skills"])
         return cls(
             **{
                 **data,
                 "execution": Execution(**execution),
                 "grade": None if data["grade"] is None else Grade.from_dict(data["grade"]),
+                "partial": None if partial is None else PartialGrade.from_dict(partial),
                 "skill_changes": tuple(data["skill_changes"]),
                 "fixture_changes": tuple(data["fixture_changes"]),
                 "created_skills": tuple(SkillFacts(**s) for s in skills),
@@ -253,8 +254,14 @@ class TrialResult:
 
     @property
     def usage(self) -> Usage:
-        """End-to-end: all phases (paper, section 4.2)."""
+        """End-to-end: all phases (paper, section 4.2), without what judges used."""
         return Usage.total(phase.execution.usage for phase in self.phases)
+
+    @property
+    def judgements(self) -> tuple[JudgeFacts, ...]:
+        """What judges said and used, also in vain, in order."""
+        grades = [phase.grade or phase.partial for phase in self.phases]
+        return tuple(grade.judge for grade in grades if grade is not None and grade.judge)
 
     def to_dict(self) -> dict[str, Any]:
         """Return builtins only, as the journal and xdist require.

@@ -3,15 +3,19 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import execnet
 import pytest
 
 from pytest_evoclaw.errors import Reason
+from pytest_evoclaw.judge_facts import JudgeFacts
+from pytest_evoclaw.judge_facts import SeenFile
 from pytest_evoclaw.results import Check
 from pytest_evoclaw.results import Execution
 from pytest_evoclaw.results import Failure
 from pytest_evoclaw.results import Grade
+from pytest_evoclaw.results import PartialGrade
 from pytest_evoclaw.results import TrialResult
 from pytest_evoclaw.results import Usage
 from pytest_evoclaw.schemas import make_validator
@@ -38,6 +42,37 @@ FULL = replace(
     ),
     settings={"environment": "local", "timeout_seconds": 60.0},
 )
+JUDGE = JudgeFacts(
+    model="openai/gpt-x",
+    base_url="https://api.openai.com/v1",
+    weight=0.25,
+    parameters={"temperature": 0},
+    prompt_digest="ab",
+    prompt_characters=12,
+    samples=(0.5, 0.75),
+    replies=("{}",),
+    usage=make_usage(cost=0.01),
+    seconds=2.5,
+    seen=(SeenFile(path="outputs/a.txt", kind="text", size=3, shown=3),),
+    notes=("a note",),
+)
+HYBRID = Grade(
+    checks=(
+        Check(name="total", sub_problem=1, score=0.5),
+        Check(name="tone", score=1.0, message="warm", part="judge"),
+        Check(name="depth", score=0.25, part="judge"),
+    ),
+    grading_type="hybrid",
+    judge=JUDGE,
+)
+
+
+def make_graded(**changes: Any) -> TrialResult:
+    """A trial of one phase that a judge had its part in."""
+    return make_result(make_trial(), replace(make_phase("execution"), **changes))
+
+
+UNJUDGED = PartialGrade(automated=Grade(checks=HYBRID.checks[:1]), judge=JUDGE)
 RESULTS = pytest.mark.parametrize(
     "result",
     [
@@ -46,8 +81,20 @@ RESULTS = pytest.mark.parametrize(
         make_unscored("task_02_x", "baseline"),
         replace(FULL, failure=Failure(reason="judge_error", detail="line 1\nline 2 é")),
         replace(FULL, trial=replace(FULL.trial, model=None)),
+        make_graded(grade=HYBRID),
+        make_graded(partial=UNJUDGED),
+        make_graded(partial=PartialGrade()),
     ],
-    ids=["full", "postskill", "dead-worker", "judge-error", "no-model"],
+    ids=[
+        "full",
+        "postskill",
+        "dead-worker",
+        "judge-error",
+        "no-model",
+        "hybrid",
+        "unjudged",
+        "nothing-graded",
+    ],
 )
 
 
@@ -142,3 +189,38 @@ def test_sub_problem_scores_are_means_of_their_checks():
         "sub_1_total",
         "tidy",
     ]
+
+
+def test_a_hybrid_score_weighs_the_means_of_its_parts():
+    assert HYBRID.automated_score == 0.5
+    assert HYBRID.judge_score == 0.625
+    assert HYBRID.score == 0.75 * 0.5 + 0.25 * 0.625
+
+
+@pytest.mark.parametrize("weight", [0.1, 1 / 3, 0.7, 0.15])
+def test_two_full_parts_make_a_full_score_whatever_the_weights(weight):
+    checks = (Check(name="a", score=1.0), Check(name="b", score=1.0, part="judge"))
+    assert Grade(checks=checks, judge=replace(JUDGE, weight=weight)).score == 1.0
+
+
+def test_a_grade_of_one_part_is_the_mean_of_its_checks():
+    alone = replace(HYBRID, checks=HYBRID.checks[1:], grading_type="llm_judge")
+    assert (alone.automated_score, alone.score) == (None, 0.625)
+
+
+def test_criteria_have_keys_of_their_own_and_no_sub_problem():
+    assert [check.key for check in HYBRID.checks] == ["sub_1_total", "judge_tone", "judge_depth"]
+    assert HYBRID.sub_problem_scores == {1: 0.5}
+
+
+def test_judges_are_listed_apart_from_the_usage_of_the_agents():
+    for changes in ({"grade": HYBRID}, {"partial": UNJUDGED}):
+        result = make_graded(**changes)
+        assert result.judgements == (JUDGE,)
+        assert result.usage.cost_usd is None
+    assert make_graded().judgements == ()
+
+
+def test_the_noise_of_a_judge_needs_two_samples():
+    assert JUDGE.noise == pytest.approx(0.25 / 2**0.5)
+    assert replace(JUDGE, samples=(0.5,)).noise is None
