@@ -12,6 +12,8 @@ from typing import get_args
 
 import pytest
 
+from pytest_evoclaw.gateway import GatewaySettings
+from pytest_evoclaw.gateway import TrafficLimits
 from pytest_evoclaw.modes import Feedback
 
 ALL_MODES = ("baseline", "preskill", "postskill")
@@ -38,6 +40,8 @@ class EvoConfig:
     script: Path | None
     binaries: Mapping[str, Path]
     root: Path | None
+    limits: TrafficLimits
+    gateway: GatewaySettings
 
     @classmethod
     def from_pytest(cls, config: pytest.Config) -> EvoConfig:
@@ -61,6 +65,11 @@ class EvoConfig:
             script=option.path("evo_script"),
             binaries=_read_binaries(option.names("evo_runtime_bin")),
             root=option.path("evo_root"),
+            limits=TrafficLimits(
+                max_turns=option.bound("evo_max_turns"),
+                max_tokens=option.bound("evo_max_tokens_per_phase"),
+            ),
+            gateway=_read_gateway(option),
         )
 
 
@@ -93,6 +102,12 @@ OPTIONS: tuple[tuple[str, str, str | list[str], str], ...] = (
     ("pass-env", "NAME", [], "Environment variables that agents get besides their minimum"),
     ("skill-creator", "DIR", "", "Skill that authoring phases are seeded with instead of ours"),
     ("script", "FILE", "", "What the scripted runtime plays"),
+    ("max-turns", "N", "", "Answers of the model in one phase (default: no limit)"),
+    ("max-tokens-per-phase", "N", "", "Tokens of all kinds in one phase (default: no limit)"),
+    ("record", "DIR", "", "Folder in which all answers of models are stored"),
+    ("replay", "DIR", "", "Folder of stored answers to use instead of asking a model"),
+    ("model-concurrency", "N", "32", "Requests to a model at a time, for each pytest process"),
+    ("model-retries", "N", "3", "Further attempts after a passing fault of a model's provider"),
     ("runtime-bin", "NAME=PATH", [], "Program of a runtime, where PATH does not find it"),
 )
 
@@ -154,11 +169,15 @@ class _Options:
             raise _usage(dest, value, ", ".join(allowed))
         return value
 
-    def count(self, dest: str) -> int:
+    def count(self, dest: str, *, least: int = 1) -> int:
         value = self.text(dest)
-        if not value.isdecimal() or int(value) < 1:
-            raise _usage(dest, value, "a whole number from 1")
+        if not value.isdecimal() or int(value) < least:
+            raise _usage(dest, value, f"a whole number from {least}")
         return int(value)
+
+    def bound(self, dest: str) -> int | None:
+        """Return a count, None for no bound."""
+        return self.count(dest) if self.text(dest) else None
 
     def number(
         self, dest: str, *, above: float, at_least: float = -math.inf, at_most: float
@@ -190,6 +209,20 @@ def _usage(dest: str, found: str, allowed: str) -> pytest.UsageError:
 def _expand_modes(names: tuple[str, ...]) -> tuple[str, ...]:
     expanded = [mode for name in names for mode in (ALL_MODES if name == "all" else (name,))]
     return tuple(dict.fromkeys(expanded))
+
+
+def _read_gateway(option: _Options) -> GatewaySettings:
+    record, replay = option.path("evo_record"), option.path("evo_replay")
+    if record is not None and replay is not None:
+        raise pytest.UsageError("--evo-record, --evo-replay: found both, allowed one of them")
+    if replay is not None and not replay.is_dir():
+        raise _usage("evo_replay", str(replay), "a folder that --evo-record has filled")
+    return GatewaySettings(
+        retries=option.count("evo_model_retries", least=0),
+        concurrency=option.count("evo_model_concurrency"),
+        record=record,
+        replay=replay,
+    )
 
 
 def _read_binaries(pairs: tuple[str, ...]) -> dict[str, Path]:

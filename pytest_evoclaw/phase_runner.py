@@ -8,6 +8,7 @@ from dataclasses import asdict
 from dataclasses import dataclass
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_evoclaw.endpoints import Endpoint
 from pytest_evoclaw.environments import Command
@@ -16,10 +17,13 @@ from pytest_evoclaw.environments import Environment
 from pytest_evoclaw.environments import Folders
 from pytest_evoclaw.errors import NotScored
 from pytest_evoclaw.errors import Reason
+from pytest_evoclaw.gateway import PhaseTraffic
 from pytest_evoclaw.grading import Grader
 from pytest_evoclaw.grading import GradingJob
 from pytest_evoclaw.inventory import Inventory
 from pytest_evoclaw.inventory import take_inventory
+from pytest_evoclaw.model_traffic import ModelWay
+from pytest_evoclaw.model_traffic import apply_report
 from pytest_evoclaw.phases import Phase
 from pytest_evoclaw.phases import PhaseOutcome
 from pytest_evoclaw.phases import PhaseSettings
@@ -37,11 +41,15 @@ from pytest_evoclaw.skill_facts import find_strays
 from pytest_evoclaw.skills import SkillBundle
 from pytest_evoclaw.skills import read_bundle
 from pytest_evoclaw.skills import write_bundle
+from pytest_evoclaw.stops import Stop
 from pytest_evoclaw.task import Task
 from pytest_evoclaw.workspace import create_folders
 from pytest_evoclaw.workspace import fill_workspace
 from pytest_evoclaw.workspace import preview_outputs
 from pytest_evoclaw.workspace import store_outputs
+
+if TYPE_CHECKING:
+    from pytest_evoclaw.gateway.service import Gateway
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +75,7 @@ class PhaseRunner:
     endpoint: Endpoint | None
     grader: Grader
     settings: PhaseSettings
+    gateway: Gateway | None = None
 
     def run(
         self, phase: Phase, place: PhasePlace, record: Callable[[PhaseResult], None]
@@ -74,9 +83,12 @@ class PhaseRunner:
         """Run the phase; ``record`` gets its result, also when NotScored is raised."""
         folders = self._prepare(phase, place)
         before = _Contents.of(folders.workspace, self.task)
-        assignment = self._assign(phase, folders)
-        _write_text(place.artifacts / "prompt.md", assignment.prompt)
-        ended, account = self._execute(assignment)
+        stop = Stop()
+        with ModelWay.open(self.gateway, self._describe_traffic(folders, place), stop) as way:
+            assignment = self._assign(phase, folders, way.endpoint)
+            _write_text(place.artifacts / "prompt.md", assignment.prompt)
+            ended, account = self._execute(assignment, stop)
+        ended, account, measured = apply_report(ended, account, way.report)
         after = _Contents.of(folders.workspace, self.task)
         seeded = frozenset(file.path.split("/")[0] for file in phase.seeds.files)
         reading = read_bundle(folders.workspace / "skills", exclude=seeded)
@@ -92,7 +104,7 @@ class PhaseRunner:
             skill_changes=before.skills.changes_to(after.skills) if phase.locked else (),
             fixture_changes=before.fixtures.changes_to(after.fixtures),
             created_skills=() if phase.locked else describe_skills(reading.bundle),
-            notes=(*reading.skipped, *find_strays(reading.bundle), *kept),
+            notes=(*reading.skipped, *find_strays(reading.bundle), *kept, *measured),
         )
         try:
             _raise_void(self.runtime, account)
@@ -120,20 +132,31 @@ class PhaseRunner:
             (folders.workspace / path).write_bytes(data)
         return folders
 
-    def _assign(self, phase: Phase, folders: Folders) -> Assignment:
+    def _describe_traffic(self, folders: Folders, place: PhasePlace) -> PhaseTraffic | None:
+        if self.endpoint is None:
+            return None
+        return PhaseTraffic(
+            endpoint=self.endpoint,
+            log=place.artifacts / "requests.jsonl",
+            limits=self.settings.limits,
+            key=place.folder,
+            root=folders.workspace.parent,
+        )
+
+    def _assign(self, phase: Phase, folders: Folders, endpoint: Endpoint | None) -> Assignment:
         return Assignment(
             prompt=assemble_prompt(phase.preamble, self.task.prompt),
             folders=folders,
             environment=self.environment,
             seconds=self.task.timeout_seconds * self.settings.timeout_factor,
-            endpoint=self.endpoint,
+            endpoint=endpoint,
             task=self.task,
             mode=self.trial.mode,
             phase=phase.name,
             authoring=not phase.locked,
         )
 
-    def _execute(self, assignment: Assignment) -> tuple[Ended, Account]:
+    def _execute(self, assignment: Assignment, stop: Stop) -> tuple[Ended, Account]:
         launch = self.runtime.prepare(assignment)
         ended = self.environment.run(
             Command(
@@ -142,6 +165,7 @@ class PhaseRunner:
                 folders=assignment.folders,
                 seconds=assignment.seconds,
                 read_only=launch.read_only,
+                stop=stop,
             )
         )
         return ended, self.runtime.read(assignment, ended)

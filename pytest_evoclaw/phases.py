@@ -8,6 +8,8 @@ from dataclasses import field
 from pathlib import Path
 from typing import Protocol
 
+from pytest_evoclaw.gateway import NO_LIMITS
+from pytest_evoclaw.gateway import TrafficLimits
 from pytest_evoclaw.results import PhaseResult
 from pytest_evoclaw.skills import EMPTY_BUNDLE
 from pytest_evoclaw.skills import SkillBundle
@@ -62,7 +64,7 @@ class PhaseSettings:
     """What holds for all phases of a session.
 
     ``session`` is the folder of results, ``workspaces`` where agents work; ``variables`` are
-    passed through to the agents (``--evo-pass-env``).
+    passed through to the agents (``--evo-pass-env``), ``limits`` bound what they ask of a model.
     """
 
     session: Path
@@ -70,3 +72,4 @@ class PhaseSettings:
     keep_workspaces: bool = False
     timeout_factor: float = 1.0
     variables: Mapping[str, str] = field(default_factory=dict)
+    limits: TrafficLimits = NO_LIMITS

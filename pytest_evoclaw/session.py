@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import random
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 from typing import Any
 
 import pytest
 
+from pytest_evoclaw.endpoints import PROVIDERS
 from pytest_evoclaw.endpoints import Endpoint
 from pytest_evoclaw.endpoints import find_endpoint
 from pytest_evoclaw.environments import Environment
@@ -35,6 +38,9 @@ from pytest_evoclaw.task import Task
 from pytest_evoclaw.trials import Parts
 from pytest_evoclaw.trials import TrialRunner
 
+if TYPE_CHECKING:
+    from pytest_evoclaw.gateway.service import Gateway
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvoSession:
@@ -52,6 +58,7 @@ class EvoSession:
     environment: Environment
     environment_note: str
     endpoints: Mapping[str, Endpoint]
+    gateway: Gateway | None  # None if no runtime in use asks a model
 
     def list_models(self, runtime: str) -> tuple[str | None, ...]:
         """Return the models a runtime is tried with: none for one that uses no model."""
@@ -101,9 +108,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[evo_session_key] = _build_session(config, evo, given)
 
 
-def pytest_unconfigure() -> None:
-    """End the process that graders are forked from."""
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End the process that graders are forked from, and the gateway."""
     forkserver.close()
+    session = config.stash.get(evo_session_key, None)
+    if session is not None and session.gateway is not None:
+        session.gateway.close()
 
 
 def find_session(config: pytest.Config) -> EvoSession:
@@ -154,7 +164,14 @@ def _build_session(
         environment=environment,
         environment_note=given["environment_note"],
         endpoints=endpoints,
+        gateway=_make_gateway(evo, given["run_id"]) if endpoints else None,
     )
+
+
+def _make_gateway(evo: EvoConfig, run_id: str) -> Gateway:
+    from pytest_evoclaw.gateway.service import Gateway
+
+    return Gateway(evo.gateway, random.Random(f"{run_id} {os.getpid()}"))
 
 
 def _make_runtime(config: pytest.Config, evo: EvoConfig, name: str) -> Runtime:
@@ -186,8 +203,11 @@ def _find_endpoints(evo: EvoConfig, runtimes: Mapping[str, Runtime]) -> dict[str
         raise pytest.UsageError(f"--evo-model: {', '.join(users)} needs a model, found none")
     if not users:
         return {}
+    variables = dict(os.environ)
+    if evo.gateway.replay is not None:  # nobody is asked, so nobody needs a key
+        variables = {variable: "none" for _, variable in PROVIDERS.values()} | variables
     try:
-        return {name: find_endpoint(name, evo.base_url, os.environ) for name in evo.models}
+        return {name: find_endpoint(name, evo.base_url, variables) for name in evo.models}
     except SettingsError as error:
         raise pytest.UsageError(f"--evo-model: {error}") from error
 
@@ -236,6 +256,7 @@ def make_runner(config: pytest.Config, trial: Trial, task: Task, workspaces: Pat
             environment=session.environment,
             grader=grader,
             endpoint=session.endpoints.get(trial.model or ""),
+            gateway=session.gateway,
         ),
         settings=PhaseSettings(
             session=session.folder,
@@ -243,5 +264,6 @@ def make_runner(config: pytest.Config, trial: Trial, task: Task, workspaces: Pat
             keep_workspaces=evo.keep_workspaces,
             timeout_factor=evo.timeout_factor,
             variables={n: os.environ[n] for n in evo.passed_variables if n in os.environ},
+            limits=evo.limits,
         ),
     )

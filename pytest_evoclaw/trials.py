@@ -7,6 +7,8 @@ import re
 import time
 from dataclasses import dataclass
 from dataclasses import field
+from typing import TYPE_CHECKING
+from typing import Any
 
 from pytest_evoclaw.endpoints import Endpoint
 from pytest_evoclaw.environments import Environment
@@ -28,6 +30,9 @@ from pytest_evoclaw.safe_files import write_regular
 from pytest_evoclaw.task import Task
 from pytest_evoclaw.workspace import remove_tree
 
+if TYPE_CHECKING:
+    from pytest_evoclaw.gateway.service import Gateway
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
@@ -38,6 +43,7 @@ class Parts:
     environment: Environment
     grader: Grader
     endpoint: Endpoint | None = None
+    gateway: Gateway | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -79,6 +85,7 @@ class TrialRunner:
             runtime=self.parts.runtime,
             environment=self.parts.environment,
             endpoint=self.parts.endpoint,
+            gateway=self.parts.gateway,
             grader=self.parts.grader,
             settings=self.settings,
         )
@@ -101,8 +108,20 @@ class TrialRunner:
             settings={
                 "environment": self.parts.environment.name,
                 "timeout_seconds": self.task.timeout_seconds * self.settings.timeout_factor,
+                **self._describe_models(),
             },
         )
+
+    def _describe_models(self) -> dict[str, Any]:
+        gateway = self.parts.gateway
+        if self.parts.endpoint is None or gateway is None:
+            return {}
+        limits = self.settings.limits
+        return {
+            "max_turns": limits.max_turns,
+            "max_tokens_per_phase": limits.max_tokens,
+            "replayed": gateway.settings.replay is not None,
+        }
 
     def _find_place(self, phase: Phase) -> PhasePlace:
         # The agent sees its workspace's path: neither the mode nor the phase may show in it, and

@@ -45,6 +45,9 @@ class TrafficLimits:
     max_tokens: int | None = None
 
 
+NO_LIMITS = TrafficLimits()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseTraffic:
     """Whose traffic it is and where it goes.
@@ -56,7 +59,7 @@ class PhaseTraffic:
 
     endpoint: Endpoint
     log: Path
-    limits: TrafficLimits = TrafficLimits()
+    limits: TrafficLimits = NO_LIMITS
     key: str = "phase"
     root: Path | None = None
 
