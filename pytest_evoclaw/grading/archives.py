@@ -18,7 +18,7 @@ RATIO = 200  # unpacked to packed; tables of equal rows reach about 50
 MEMBERS = 2_000
 CELLS = 1_000_000
 _SPANS = ("mergeCell", "hyperlink")  # openpyxl makes a cell for each place in their ranges
-_BROKEN = (
+BROKEN = (
     ArithmeticError,
     AssertionError,
     AttributeError,
@@ -45,7 +45,7 @@ def open_workbook(data: bytes, where: str, *, values: bool = False) -> Any:
             warnings.simplefilter("ignore")  # about features that openpyxl does not keep
             book = openpyxl.load_workbook(io.BytesIO(data), data_only=values)
         sizes = [(sheet.title, sheet.max_row * sheet.max_column) for sheet in book.worksheets]
-    except (*_BROKEN, invalid) as error:
+    except (*BROKEN, invalid) as error:
         raise CheckFailed(f"{where}: not a readable workbook ({type(error).__name__})") from error
     for title, cells in sizes:
         if cells > CELLS:
@@ -61,7 +61,7 @@ def open_document(data: bytes, where: str) -> Any:
     broken = (exceptions[0].PythonDocxError, exceptions[1].OpcError)
     try:
         return docx.Document(io.BytesIO(data))
-    except (*_BROKEN, *broken) as error:
+    except (*BROKEN, *broken) as error:
         raise CheckFailed(f"{where}: not a readable document ({type(error).__name__})") from error
 
 
@@ -77,7 +77,7 @@ def check_archive(data: bytes, where: str) -> None:
                     scan_xml(content, f"{where}: {member.filename}", _Spans(where))
     except CheckFailed:
         raise
-    except _BROKEN as error:
+    except BROKEN as error:
         raise CheckFailed(f"{where}: not a readable archive ({type(error).__name__})") from error
 
 
