@@ -124,8 +124,14 @@ def _validate(frontmatter: Frontmatter) -> None:
             frontmatter.fail(place, f"found {value}, allowed a finite number")
     faults = list(_make_validator().iter_errors(dict(frontmatter.fields)))
     if faults:
+        # A misspelt field is missing, too: its spelling is the better thing to say.
         first = min(
-            faults, key=lambda fault: (frontmatter.find_line(_find_place(fault)), str(fault))
+            faults,
+            key=lambda fault: (
+                fault.validator == "required",
+                frontmatter.find_line(_find_place(fault)),
+                str(fault),
+            ),
         )
         frontmatter.fail(_find_place(first), _explain(first))
 
