@@ -102,5 +102,6 @@ def make_desk(provider, tmp_path) -> Iterator[Callable[..., Desk]]:
 
 
 @pytest.fixture
-def desk(make_desk) -> Desk:
+def desk(make_desk: Callable[..., Desk]) -> Desk:
+    """A gateway that gives up soon."""
     return make_desk(retry_seconds=5)

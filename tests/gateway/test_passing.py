@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
+import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from urllib.request import Request
+from urllib.request import urlopen
 
 import pytest
 
@@ -177,9 +180,6 @@ def test_events_are_passed_on_when_they_come(desk):
     traffic = desk.open()
 
     def read() -> None:
-        from urllib.request import Request
-        from urllib.request import urlopen
-
         url = f"{traffic.endpoint.base_url}/chat/completions"
         with urlopen(Request(url, json.dumps(STREAMING).encode()), timeout=20) as response:
             assert response.read(9) == b": hello\n\n"
@@ -295,9 +295,6 @@ def test_usage_that_comes_after_the_agent_has_left_is_counted(desk):
     reply = stream(pause=0.05)
     desk.provider.replies = [reply]
     traffic = desk.open()
-    from urllib.request import Request
-    from urllib.request import urlopen
-
     url = f"{traffic.endpoint.base_url}/chat/completions"
     with urlopen(Request(url, json.dumps(STREAMING).encode()), timeout=20) as response:
         read = b""
@@ -314,3 +311,19 @@ def test_a_gateway_can_be_closed_twice_and_serves_again_when_asked(desk):
     desk.gateway.close()
     desk.gateway.close()
     assert not [t for t in threading.enumerate() if t.name == "evo-gateway"]
+
+
+def test_a_unix_socket_serves_too(desk):
+    desk.provider.replies = [plain()]
+    traffic = desk.open()
+    path = desk.folder / "model.sock"
+    desk.gateway.listen_at(path)
+    token = traffic.root_url.rpartition("/")[2]
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(path))
+        head = f"POST /{token}/v1/chat/completions HTTP/1.1\r\nhost: x\r\nconnection: close\r\n"
+        client.sendall(f"{head}content-length: 2\r\n\r\n{{}}".encode())
+        answer = b"".join(iter(lambda: client.recv(4096), b""))
+    assert answer.startswith(b"HTTP/1.1 200 OK")
+    assert answer.endswith(b"".join(plain().pieces))
+    assert traffic.close().turns == 1

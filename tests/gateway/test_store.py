@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,7 @@ from pytest_evoclaw.gateway.digests import compute_digest
 from pytest_evoclaw.gateway.digests import normalise
 from pytest_evoclaw.gateway.requests import read_request
 from tests.gateway.conftest import KEY
+from tests.gateway.conftest import Desk
 from tests.gateway.conftest import ask
 from tests.gateway.provider import PATHS
 from tests.gateway.provider import Reply
@@ -25,11 +28,11 @@ def say(*texts: str, **more: object) -> dict[str, object]:
     return {"model": "m", "messages": [{"role": "user", "content": t} for t in texts], **more}
 
 
-def replay(make_desk, desk, tmp_path, **settings):
+def replay(make_desk: Callable[..., Desk], desk: Desk, tmp_path: Path) -> Desk:
     """Return a desk that replays what another one has recorded; its provider is gone."""
     desk.gateway.close()
     desk.provider.close()
-    return make_desk(replay=tmp_path / "store", **settings)
+    return make_desk(replay=tmp_path / "store")
 
 
 @pytest.fixture
@@ -44,7 +47,7 @@ def test_a_session_is_had_again_with_the_provider_gone(make_desk, recorder, tmp_
     requests = [(path, say("a", "b", stream=True)) for path in PATHS]
     requests.append(("chat/completions", say("plain")))
 
-    def play(desk):
+    def play(desk: Desk) -> Any:
         traffic = desk.open()
         got = [ask(traffic.endpoint.base_url, path, body) for path, body in requests]
         return [(each.status, each.body) for each in got], traffic.close()
@@ -59,7 +62,7 @@ def test_equal_requests_get_their_own_answers_in_order(make_desk, recorder, tmp_
     numbers = iter(range(100))
     recorder.provider.choose = lambda seen: Reply(pieces=(b'{"n": %d}' % next(numbers),))
 
-    def play(desk):
+    def play(desk: Desk) -> Any:
         traffic = desk.open()
         return [ask(traffic.endpoint.base_url, body=say("same")).body for _ in range(4)]
 
@@ -72,7 +75,7 @@ def test_parallel_phases_with_equal_requests_get_their_own_answers(make_desk, re
     numbers = iter(range(100))
     recorder.provider.choose = lambda seen: Reply(pieces=(b'{"n": %d}' % next(numbers),))
 
-    def play(desk):
+    def play(desk: Desk) -> Any:
         ways = {f"task/{n}": desk.open(f"task-{n}") for n in range(8)}
 
         def go(name):
@@ -135,7 +138,7 @@ def test_another_phase_has_no_answers_to_give(make_desk, recorder, tmp_path):
 def test_faults_are_had_again_too(make_desk, recorder, tmp_path, reply):
     recorder.provider.replies = [reply]
 
-    def play(desk):
+    def play(desk: Desk) -> Any:
         traffic = desk.open()
         got = ask(traffic.endpoint.base_url, body=say("x", stream=True))
         report = traffic.close()
@@ -148,7 +151,7 @@ def test_faults_are_had_again_too(make_desk, recorder, tmp_path, reply):
 def test_an_answer_that_never_came_does_not_come_again(make_desk, recorder, tmp_path):
     recorder.provider.replies = [Reply(ending="hang")]
 
-    def play(desk):
+    def play(desk: Desk) -> Any:
         traffic = desk.open()
         with ThreadPoolExecutor(1) as pool:
             asked = pool.submit(ask, traffic.endpoint.base_url, body=say("x"))
