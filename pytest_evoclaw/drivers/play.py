@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ def say(step: dict[str, Any]) -> None:
     stream.flush()
 
 
-PLAYERS = {
+PLAYERS: dict[str, Callable[[dict[str, Any]], object]] = {
     "write": write,
     "sleep": lambda step: time.sleep(step["sleep"]),
     "spawn": spawn,
