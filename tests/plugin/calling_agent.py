@@ -75,8 +75,8 @@ while True:
         path = Path(arguments["path"])
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(arguments["content"], encoding="utf-8")
-        done = {"role": "tool", "tool_call_id": call["id"], "content": f"wrote {os.getpid()} pid 1"}
-        messages.append({**done, "content": "written in " + os.getcwd()})
+        told = f"written in {os.getcwd()} by pid {os.getpid()}"
+        messages.append({"role": "tool", "tool_call_id": call["id"], "content": told})
     if not said.get("tool_calls"):
         sys.exit(0)
 """

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import socket
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.conftest import Suite
 from tests.model_server import CUT
 from tests.model_server import ModelServer
 from tests.model_server import Reply
@@ -34,14 +37,16 @@ def calling(suite):
     return suite
 
 
-def run(suite, server, *args, **options):
+def run(
+    suite: Suite, server: ModelServer | str, *args: str, mode: str = "baseline"
+) -> pytest.RunResult:
     url = server if isinstance(server, str) else server.base_url
     return suite.run_apart(
-        "--evo-runtime=caller", "--evo-model=m", f"--evo-base-url={url}", *args, **options
+        "--evo-runtime=caller", "--evo-model=m", f"--evo-base-url={url}", *args, mode=mode
     )
 
 
-def find_phase(suite):
+def find_phase(suite: Suite) -> tuple[dict[str, Any], dict[str, Any]]:
     [trial] = suite.journal
     return trial, trial["phases"][-1]
 
@@ -145,7 +150,7 @@ def test_a_session_is_had_again_with_the_server_down_and_without_a_key(
     assert again.parseoutcomes().get("errors", 0) == 0
 
 
-def read_results(session):
+def read_results(session: Path) -> dict[str, Any]:
     """Return scores, turns and usage by trial and phase."""
     lines = (session / "trials.jsonl").read_text(encoding="utf-8").splitlines()
     found = {}
