@@ -77,6 +77,9 @@ def _weigh_problems(
     ended: Ended, own: Problem | None, report: TrafficReport
 ) -> tuple[Problem | None, tuple[str, ...]]:
     found, notes = report.problem, []
+    if found is not None and own is not None and own.reason not in _ABOUT_MODELS:
+        # A program that broke before it asked is why no answer came.
+        found = None if found.reason == Reason.NO_TURNS.value else found
     limited = ended.limit is not None and report.turns > 0
     if found is not None and not (limited and found.reason == Reason.PROVIDER.value):
         return _convert(found), ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from dataclasses import asdict
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ from pytest_evoclaw.results import Status
 from pytest_evoclaw.results import Trial
 from pytest_evoclaw.runtimes import Account
 from pytest_evoclaw.runtimes import Assignment
+from pytest_evoclaw.runtimes import Problem
 from pytest_evoclaw.runtimes import Runtime
 from pytest_evoclaw.skill_facts import describe_skills
 from pytest_evoclaw.skill_facts import find_strays
@@ -43,6 +45,7 @@ from pytest_evoclaw.skills import read_bundle
 from pytest_evoclaw.skills import write_bundle
 from pytest_evoclaw.stops import Stop
 from pytest_evoclaw.task import Task
+from pytest_evoclaw.transcript import EMPTY
 from pytest_evoclaw.workspace import create_folders
 from pytest_evoclaw.workspace import fill_workspace
 from pytest_evoclaw.workspace import preview_outputs
@@ -158,16 +161,22 @@ class PhaseRunner:
 
     def _execute(self, assignment: Assignment, stop: Stop) -> tuple[Ended, Account]:
         launch = self.runtime.prepare(assignment)
-        ended = self.environment.run(
-            Command(
-                argv=launch.argv,
-                variables={**self.settings.variables, **launch.variables},
-                folders=assignment.folders,
-                seconds=assignment.seconds,
-                read_only=launch.read_only,
-                stop=stop,
-            )
+        command = Command(
+            argv=launch.argv,
+            variables={**self.settings.variables, **launch.variables},
+            folders=assignment.folders,
+            seconds=assignment.seconds,
+            read_only=launch.read_only,
+            stop=stop,
         )
+        started = time.monotonic()
+        try:
+            ended = self.environment.run(command)
+        except NotScored as error:
+            # What the agent has used until then was paid for, and is put on record.
+            problem = Problem(reason=error.reason.value, detail=error.detail)
+            ended = Ended(exit_code=None, seconds=time.monotonic() - started)
+            return ended, Account(transcript=EMPTY, problem=problem)
         return ended, self.runtime.read(assignment, ended)
 
     def _grade(self, folders: Folders, account: Account, place: PhasePlace) -> Grade:

@@ -159,3 +159,31 @@ def test_a_runtime_that_raises_keeps_its_traceback_and_is_not_scored(suite):
     result = suite.run("--evo-runtime=broken")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*RuntimeError: a bug in the adapter*", "*harness_error 1*"])
+
+
+def test_a_phase_that_cannot_be_started_is_on_record_and_not_scored(suite):
+    suite.pytester.makeconftest(
+        """
+        from pytest_evoclaw.runtimes import Launch
+
+        class Missing:
+            name = "missing"
+            uses_model = False
+            own_files = ()
+
+            def check(self):
+                return "1"
+
+            def prepare(self, assignment):
+                return Launch(argv=("no-such-program-anywhere",))
+
+        def pytest_evo_make_runtime(name):
+            return Missing() if name == "missing" else None
+        """
+    )
+    result = suite.run("--evo-runtime=missing")
+    result.assert_outcomes(errors=1)
+    (row,) = suite.journal
+    assert row["failure"]["reason"] == "environment_error"
+    assert "no-such-program-anywhere" in row["failure"]["detail"]
+    assert [phase["execution"]["status"] for phase in row["phases"]] == ["error"]
