@@ -141,7 +141,7 @@ UNREADABLE: Mapping[str, tuple[Callable[[ModelRequest], Reply], str]] = {
     "percent": (percent, "criteria.c1.score: 85 is greater than the maximum of 1"),
     "negative": (negative, "criteria.c1.score: -2 is less than the minimum of 0"),
     "forgetful": (forgetful, "is a required property"),
-    "renaming": (renaming, "'criteria' is a required property"),
+    "renaming": (renaming, "'scores' was unexpected"),
     "echoing": (echoing, "no usable answer"),
     "silent": (silent, "found an empty reply"),
     "refusing": (refusing, "found no JSON object"),
