@@ -42,10 +42,12 @@ def write_fault(api: Api, reply: Reply) -> bytes:
     data: dict[str, Any]
     if api == "messages":
         name, words = ANTHROPIC[kind]
-        error = {"type": name, "message": reply.text or words}
+        scripted = f"{words} (scripted fault {reply.status})"
+        error = {"type": name, "message": reply.text or scripted}
         data = {"type": "error", "error": error, "request_id": "req_scripted"}
     else:
         name, code, words = OPENAI[kind]
-        error_facts = {"message": reply.text or words, "type": name, "param": None, "code": code}
+        scripted = f"{words} (scripted fault {reply.status})"
+        error_facts = {"message": reply.text or scripted, "type": name, "param": None, "code": code}
         data = {"error": error_facts}
     return json.dumps(data).encode()
