@@ -365,7 +365,7 @@ def test_broken_arguments_and_unknown_tools_go_back_to_the_model(desk):
 @pytest.mark.parametrize(
     ("brain", "words"),
     [
-        (faulty(401), "scripted fault 401"),
+        (faulty(401), "Incorrect API key"),
         (faulty(429, retry_after=1), "HTTP 429"),
         (faulty(500), "HTTP 500"),
         (always(CUT), "connection"),
