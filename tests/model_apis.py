@@ -9,15 +9,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tests.model_messages import read_messages
+from tests.model_messages import stream_messages
+from tests.model_messages import write_messages
+from tests.model_talk import ROLES
 from tests.model_talk import Api
 from tests.model_talk import Call
+from tests.model_talk import Event
 from tests.model_talk import ModelRequest
 from tests.model_talk import Reply
-from tests.model_talk import Role
 from tests.model_talk import Said
-
-Event = tuple[str | None, dict[str, Any]]  # the name of a server-sent event, if it has one; data
-ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "tool": "tool"}
+from tests.model_talk import join_text
+from tests.model_talk import split_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,14 +46,6 @@ def read_request(wire: Wire, body: Mapping[str, Any], headers: Mapping[str, str]
         body=body,
         headers=headers,
     )
-
-
-def join_text(content: Any) -> str:
-    """Return the text of a string or of a list of parts."""
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else []
-    return "\n".join(str(part["text"]) for part in parts if part.get("text") is not None)
 
 
 def _read_chat(body: Mapping[str, Any]) -> tuple[str, tuple[Said, ...], dict[str, Any]]:
@@ -205,89 +200,6 @@ def _list_responses(answer: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any
     yield "response.completed", {"response": answer}
 
 
-def _read_messages(body: Mapping[str, Any]) -> tuple[str, tuple[Said, ...], dict[str, Any]]:
-    messages = []
-    for each in body.get("messages", []):
-        content = each["content"]
-        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        messages += [
-            Said(role="tool", text=join_text(part.get("content")))
-            for part in parts
-            if part["type"] == "tool_result"
-        ]
-        calls = tuple(
-            Call(name=part["name"], arguments=part["input"], id=part["id"])
-            for part in parts
-            if part["type"] == "tool_use"
-        )
-        if (text := join_text(parts)) or calls:
-            messages.append(Said(role=ROLES[each["role"]], text=text, calls=calls))
-    tools = {
-        tool["name"]: tool["input_schema"]
-        for tool in body.get("tools") or []
-        if "input_schema" in tool
-    }
-    return join_text(body.get("system")), tuple(messages), tools
-
-
-def _write_messages(reply: Reply, identifier: str, model: str) -> dict[str, Any]:
-    content: list[dict[str, Any]] = [{"type": "text", "text": reply.text}] if reply.text else []
-    for each in reply.calls:
-        arguments = each.arguments if isinstance(each.arguments, Mapping) else {}
-        use = {"type": "tool_use", "id": each.id, "name": each.name}
-        content.append({**use, "input": dict(arguments), "_text": each.text})
-    answer: dict[str, Any] = {
-        "id": identifier,
-        "type": "message",
-        "role": "assistant",
-        "model": model,
-        "content": content,
-        "stop_reason": "tool_use" if reply.calls else "end_turn",
-        "stop_sequence": None,
-    }
-    if tokens := reply.tokens:
-        answer["usage"] = {
-            "input_tokens": tokens.prompt - tokens.cached,
-            "cache_read_input_tokens": tokens.cached,
-            "cache_creation_input_tokens": 0,
-            "output_tokens": tokens.completion,
-        }
-    return answer
-
-
-def _stream_messages(answer: dict[str, Any]) -> Iterator[Event]:
-    for kind, facts in _list_messages(answer):
-        yield kind, {"type": kind, **facts}
-
-
-def _list_messages(answer: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    begun = {**answer, "content": [], "stop_reason": None}
-    count: dict[str, Any] = {}
-    if usage := answer.get("usage"):
-        begun["usage"] = {**usage, "output_tokens": 1}
-        count = {"usage": {"output_tokens": usage["output_tokens"]}}
-    yield "message_start", {"message": begun}
-    for index, part in enumerate(answer["content"]):
-        text = part.get("_text", part.get("text"))
-        is_call = part["type"] == "tool_use"
-        block = {key: value for key, value in part.items() if key != "_text"}
-        empty: dict[str, Any] = {"input": {}} if is_call else {"text": ""}
-        yield "content_block_start", {"index": index, "content_block": {**block, **empty}}
-        kind, key = ("input_json_delta", "partial_json") if is_call else ("text_delta", "text")
-        for piece in split_text(text):
-            yield "content_block_delta", {"index": index, "delta": {"type": kind, key: piece}}
-        yield "content_block_stop", {"index": index}
-    ended = {"stop_reason": answer["stop_reason"], "stop_sequence": None}
-    yield "message_delta", {"delta": ended, **count}
-    yield "message_stop", {}
-
-
-def split_text(text: str) -> list[str]:
-    """Return a text in two pieces, or none if it is empty."""
-    middle = len(text) // 2
-    return [piece for piece in (text[:middle], text[middle:]) if piece]
-
-
 def write_plain(wire: Wire, answer: Mapping[str, Any]) -> bytes:
     """Return the body of an answer that is not streamed."""
     data = dict(answer)
@@ -320,6 +232,6 @@ WIRES: dict[str, Wire] = {
         api="responses", read=_read_responses, write=_write_responses, stream=_stream_responses
     ),
     "/v1/messages": Wire(
-        api="messages", read=_read_messages, write=_write_messages, stream=_stream_messages
+        api="messages", read=read_messages, write=write_messages, stream=stream_messages
     ),
 }

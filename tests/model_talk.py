@@ -14,6 +14,8 @@ from typing import Literal
 
 Api = Literal["chat", "responses", "messages"]
 Role = Literal["user", "assistant", "tool"]
+Event = tuple[str | None, dict[str, Any]]  # the name of a server-sent event, if it has one; data
+ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "tool": "tool"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,3 +165,17 @@ def number_calls(reply: Reply, start: int) -> Reply:
     """Give each call an id of its own."""
     calls = (replace(each, id=each.id or f"call_{start}_{n}") for n, each in enumerate(reply.calls))
     return replace(reply, calls=tuple(calls))
+
+
+def join_text(content: Any) -> str:
+    """Return the text of a string or of a list of parts."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    return "\n".join(str(part["text"]) for part in parts if part.get("text") is not None)
+
+
+def split_text(text: str) -> list[str]:
+    """Return a text in two pieces, or none if it is empty."""
+    middle = len(text) // 2
+    return [piece for piece in (text[:middle], text[middle:]) if piece]

@@ -224,6 +224,15 @@ def test_a_turn_of_many_calls_counts_once():
     assert seen == [0, 1]
 
 
+def test_words_of_the_system_between_messages_are_not_the_users():
+    talk = [{"role": "user", "content": "Hello"}, {"role": "system", "content": "Hurry."}]
+    with ModelServer(always(say("Hi"))) as server:
+        post(server, "messages", {"system": "Be brief.", "messages": talk})
+        post(server, "chat", {"messages": talk})
+    assert [each.system for each in server.requests] == ["Be brief.\nHurry.", "Hurry."]
+    assert {each.prompt for each in server.requests} == {"Hello"}
+
+
 def test_clients_by_dozens_are_served_at_once():
     def echo(request: ModelRequest) -> Reply:
         return say(request.prompt)
