@@ -40,6 +40,7 @@ class EvoConfig:
     script: Path | None
     binaries: Mapping[str, Path]
     root: Path | None
+    start_limit: int | None
     limits: TrafficLimits
     gateway: GatewaySettings
 
@@ -63,8 +64,9 @@ class EvoConfig:
             passed_variables=option.names("evo_pass_env"),
             skill_creator=option.path("evo_skill_creator"),
             script=option.path("evo_script"),
-            binaries=_read_binaries(option.names("evo_runtime_bin")),
+            binaries=_read_binaries(option),
             root=option.path("evo_root"),
+            start_limit=option.bound("evo_start_limit"),
             limits=TrafficLimits(
                 max_turns=option.bound("evo_max_turns"),
                 max_tokens=option.bound("evo_max_tokens_per_phase"),
@@ -108,7 +110,9 @@ OPTIONS: tuple[tuple[str, str, str | list[str], str], ...] = (
     ("replay", "DIR", "", "Folder of stored answers to use instead of asking a model"),
     ("model-concurrency", "N", "32", "Requests to a model at a time, for each pytest process"),
     ("model-retries", "N", "3", "Further attempts after a passing fault of a model's provider"),
+    ("start-limit", "N", "", "Slow agent programs that start at a time (default: one a core)"),
     ("runtime-bin", "NAME=PATH", [], "Program of a runtime, where PATH does not find it"),
+    ("openclaw-bin", "PATH", "", "Short for --evo-runtime-bin openclaw=PATH"),
 )
 
 
@@ -225,11 +229,16 @@ def _read_gateway(option: _Options) -> GatewaySettings:
     )
 
 
-def _read_binaries(pairs: tuple[str, ...]) -> dict[str, Path]:
+def _read_binaries(option: _Options) -> dict[str, Path]:
     binaries = {}
-    for pair in pairs:
+    for pair in option.names("evo_runtime_bin"):
         name, equals, path = pair.partition("=")
         if not equals or not Path(path).is_file():
             raise _usage("evo_runtime_bin", pair, "NAME=PATH with the path of a file")
         binaries[name] = Path(path).resolve()
+    if (program := option.path("evo_openclaw_bin")) is not None:
+        if not program.exists():
+            allowed = "the path of openclaw, or npm's prefix"
+            raise _usage("evo_openclaw_bin", str(program), allowed)
+        binaries["openclaw"] = program.resolve()
     return binaries

@@ -43,6 +43,8 @@ from pytest_evoclaw.skill_facts import find_strays
 from pytest_evoclaw.skills import SkillBundle
 from pytest_evoclaw.skills import read_bundle
 from pytest_evoclaw.skills import write_bundle
+from pytest_evoclaw.starts import Start
+from pytest_evoclaw.starts import find_places
 from pytest_evoclaw.stops import Stop
 from pytest_evoclaw.task import Task
 from pytest_evoclaw.transcript import EMPTY
@@ -87,10 +89,12 @@ class PhaseRunner:
         folders = self._prepare(phase, place)
         before = _Contents.of(folders.workspace, self.task)
         stop = Stop()
-        with ModelWay.open(self.gateway, self._describe_traffic(folders, place), stop) as way:
+        start = Start(stop)
+        traffic = self._describe_traffic(folders, place, start)
+        with ModelWay.open(self.gateway, traffic, stop) as way:
             assignment = self._assign(phase, folders, way.endpoint)
             _write_text(place.artifacts / "prompt.md", assignment.prompt)
-            ended, account = self._execute(assignment, stop)
+            ended, account = self._execute(assignment, stop, start)
         ended, account, measured = apply_report(ended, account, way.report)
         after = _Contents.of(folders.workspace, self.task)
         seeded = frozenset(file.path.split("/")[0] for file in phase.seeds.files)
@@ -98,7 +102,7 @@ class PhaseRunner:
         kept = _keep(folders.workspace, place.artifacts, reading.bundle, account)
         result = PhaseResult(
             name=phase.name,
-            execution=_describe_execution(ended, account),
+            execution=_describe_execution(ended, account, start),
             graded=phase.graded,
             locked=phase.locked,
             folder=place.folder,
@@ -135,7 +139,9 @@ class PhaseRunner:
             (folders.workspace / path).write_bytes(data)
         return folders
 
-    def _describe_traffic(self, folders: Folders, place: PhasePlace) -> PhaseTraffic | None:
+    def _describe_traffic(
+        self, folders: Folders, place: PhasePlace, start: Start
+    ) -> PhaseTraffic | None:
         if self.endpoint is None:
             return None
         return PhaseTraffic(
@@ -144,6 +150,7 @@ class PhaseRunner:
             limits=self.settings.limits,
             key=place.folder,
             root=folders.workspace.parent,
+            asking=start.finish,
         )
 
     def _assign(self, phase: Phase, folders: Folders, endpoint: Endpoint | None) -> Assignment:
@@ -159,7 +166,7 @@ class PhaseRunner:
             authoring=not phase.locked,
         )
 
-    def _execute(self, assignment: Assignment, stop: Stop) -> tuple[Ended, Account]:
+    def _execute(self, assignment: Assignment, stop: Stop, start: Start) -> tuple[Ended, Account]:
         launch = self.runtime.prepare(assignment)
         command = Command(
             argv=launch.argv,
@@ -169,9 +176,12 @@ class PhaseRunner:
             read_only=launch.read_only,
             stop=stop,
         )
+        # Without a gateway nobody could tell that the start is over.
+        staggered = launch.slow_start and self.gateway is not None
+        places = find_places(self.settings.start_limit) if staggered else None
         started = time.monotonic()
         try:
-            ended = self.environment.run(command)
+            ended = start.run(self.environment, command, places)
         except NotScored as error:
             # What the agent has used until then was paid for, and is put on record.
             problem = Problem(reason=error.reason.value, detail=error.detail)
@@ -210,7 +220,7 @@ def _raise_void(runtime: Runtime, account: Account) -> None:
         raise NotScored(Reason.NO_TURNS, f"{runtime.name} ended without one answer of the model")
 
 
-def _describe_execution(ended: Ended, account: Account) -> Execution:
+def _describe_execution(ended: Ended, account: Account, start: Start) -> Execution:
     status: Status = "success"
     if ended.limit == "timeout":
         status = "timeout"
@@ -223,6 +233,7 @@ def _describe_execution(ended: Ended, account: Account) -> Execution:
         limit=ended.limit,
         survivors=ended.survivors,
         turns=account.turns,
+        startup_seconds=start.seconds,
         usage=replace(account.usage, partial=account.usage.partial or ended.limit is not None),
     )
 

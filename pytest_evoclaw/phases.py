@@ -64,7 +64,8 @@ class PhaseSettings:
     """What holds for all phases of a session.
 
     ``session`` is the folder of results, ``workspaces`` where agents work; ``variables`` are
-    passed through to the agents (``--evo-pass-env``), ``limits`` bound what they ask of a model.
+    passed through to the agents (``--evo-pass-env``), ``limits`` bound what they ask of a model,
+    ``start_limit`` how many slow programs start at a time (default: one a core).
     """
 
     session: Path
@@ -73,3 +74,4 @@ class PhaseSettings:
     timeout_factor: float = 1.0
     variables: Mapping[str, str] = field(default_factory=dict)
     limits: TrafficLimits = NO_LIMITS
+    start_limit: int | None = None

@@ -129,6 +129,7 @@ class Execution:
 
     ``limit`` names the limit that ended it (``timeout``, ``output`` …), ``survivors`` counts the
     processes that it left behind and that were ended with it, ``turns`` the answers of the model.
+    ``startup_seconds`` of the ``seconds`` went by until it first asked the model, if it did.
     """
 
     status: Status
@@ -138,6 +139,7 @@ class Execution:
     survivors: int = 0
     turns: int | None = None
     usage: Usage = UNKNOWN_USAGE
+    startup_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -265,5 +265,6 @@ def make_runner(config: pytest.Config, trial: Trial, task: Task, workspaces: Pat
             timeout_factor=evo.timeout_factor,
             variables={n: os.environ[n] for n in evo.passed_variables if n in os.environ},
             limits=evo.limits,
+            start_limit=evo.start_limit,
         ),
     )

@@ -9,15 +9,17 @@ from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
 
-_PAUSE = 0.02  # seconds between two looks at all places
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlotPool:
-    """``size`` places that all processes which name the same folder share; a dead one frees its."""
+    """``size`` places that all processes which name the same folder share; a dead one frees its.
+
+    ``pause`` is the seconds between two looks at all places.
+    """
 
     folder: Path
     size: int
+    pause: float = 0.02
 
     @contextmanager
     def hold(self) -> Iterator[None]:
@@ -32,7 +34,7 @@ class SlotPool:
                 lock.acquire(blocking=False)
             except Timeout:
                 if number == self.size - 1:
-                    time.sleep(_PAUSE)
+                    time.sleep(self.pause)
                 continue
             try:
                 yield

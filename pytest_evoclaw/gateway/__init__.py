@@ -7,6 +7,7 @@ server), :mod:`upstream` (the provider, with retries) or :mod:`store` (stored an
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,7 +55,8 @@ class PhaseTraffic:
 
     ``log`` is the file of its requests. ``key`` names the phase among all of a session, the same
     in each session, with slashes: stored answers lie there. ``root`` is the folder of the phase,
-    whose path differs between sessions.
+    whose path differs between sessions. ``asking`` is called at each request for an answer, in the
+    gateway's thread, and must return at once.
     """
 
     endpoint: Endpoint
@@ -62,6 +64,7 @@ class PhaseTraffic:
     limits: TrafficLimits = NO_LIMITS
     key: str = "phase"
     root: Path | None = None
+    asking: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -54,7 +54,10 @@ class Ledger:
         """Open an exchange in the current task, which :meth:`close` cancels."""
         self._numbers += 1
         exchange = Exchange(number=self._numbers, asked=asked, opened=self._opened)
-        self._requests += asked.api != "other"
+        if asked.api != "other":
+            self._requests += 1
+            if self.traffic.asking is not None:
+                self.traffic.asking()
         self._open[exchange] = asyncio.current_task()
         return exchange
 

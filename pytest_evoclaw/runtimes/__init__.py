@@ -52,11 +52,16 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """How to start the agent: paths in ``argv`` and ``variables`` as the agent sees them."""
+    """How to start the agent: paths in ``argv`` and ``variables`` as the agent sees them.
+
+    ``slow_start`` says that it takes seconds of CPU until the model is asked: few start at a time
+    then, and the task's time limit counts from the first request.
+    """
 
     argv: tuple[str, ...]
     variables: Mapping[str, str] = field(default_factory=dict)
     read_only: tuple[Path, ...] = ()
+    slow_start: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -106,6 +106,7 @@ class Openclaw:
                 "OPENCLAW_NO_AUTO_UPDATE": "1",
             },
             read_only=program.folders,
+            slow_start=True,
         )
 
     def read(self, assignment: Assignment, ended: Ended) -> Account:
