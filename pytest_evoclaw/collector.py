@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_evoclaw.errors import TaskFormatError
+from pytest_evoclaw.options import GATE
 from pytest_evoclaw.options import evo_config_key
 from pytest_evoclaw.results import Trial
 from pytest_evoclaw.results import TrialResult
@@ -133,7 +134,8 @@ def name_trial(trial: Trial, *, several_models: bool, repeats: int) -> str:
 
 def is_trial(nodeid: str) -> bool:
     """Whether a node id is a trial's."""
-    return nodeid.partition("::")[0].endswith(".md")
+    file, _, name = nodeid.partition("::")
+    return file.endswith(".md") and not name.startswith(f"{GATE}[")
 
 
 def find_trial(config: pytest.Config, nodeid: str) -> Trial:

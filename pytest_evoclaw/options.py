@@ -17,13 +17,16 @@ from pytest_evoclaw.gateway import TrafficLimits
 from pytest_evoclaw.modes import Feedback
 
 ALL_MODES = ("baseline", "preskill", "postskill")
+GATE = "gate"  # no recipe: it tries tasks instead of agents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvoConfig:
     """The settings of one session, as asked for."""
 
-    modes: tuple[str, ...]
+    modes: tuple[str, ...]  # recipes only
+    gate: bool
+    variants: tuple[int, ...]
     runtimes: tuple[str, ...]
     models: tuple[str, ...]
     base_url: str | None
@@ -48,8 +51,11 @@ class EvoConfig:
     def from_pytest(cls, config: pytest.Config) -> EvoConfig:
         """Read and validate; the only reader of ``evo_*`` options."""
         option = _Options(config)
+        modes = _expand_modes(option.names("evo_mode"))
         return cls(
-            modes=_expand_modes(option.names("evo_mode")),
+            modes=tuple(mode for mode in modes if mode != GATE),
+            gate=GATE in modes,
+            variants=option.counts("evo_variant"),
             runtimes=option.names("evo_runtime"),
             models=option.names("evo_model"),
             base_url=option.text("evo_base_url") or None,
@@ -80,12 +86,13 @@ evo_config_key = pytest.StashKey[EvoConfig]()
 # name, how often and what (metavar), default, help; the ini value of the same name has the dest's
 # name. A list default means a comma list that can be repeated.
 OPTIONS: tuple[tuple[str, str, str | list[str], str], ...] = (
-    ("mode", "MODE", [], "Modes to run: baseline, preskill, postskill, or all of them (all)"),
+    ("mode", "MODE", [], "Modes: baseline, preskill, postskill or all of these, transfer, gate"),
     ("runtime", "RUNTIME", ["oracle"], "Agent programs to run"),
     ("model", "MODEL", [], "Models the agents use, as provider/model or the name at a base URL"),
     ("base-url", "URL", "", "OpenAI-compatible API for the agents; also from OPENAI_BASE_URL"),
     ("environment", "NAME", "auto", "Where agents run; auto picks the safest that works here"),
     ("repeat", "N", "1", "Trials for each task, mode, runtime and model"),
+    ("variant", "SEED", [], "Seeds of fresh fixtures for generated tasks"),
     ("timeout-factor", "FACTOR", "1", "Multiplies the time limit of every task"),
     ("pass-score", "SCORE", "1.0", "Score from which a trial passes, within 0..1"),
     (
@@ -178,6 +185,13 @@ class _Options:
         if not value.isdecimal() or int(value) < least:
             raise _usage(dest, value, f"a whole number from {least}")
         return int(value)
+
+    def counts(self, dest: str) -> tuple[int, ...]:
+        """Return a comma list of whole numbers."""
+        for word in (words := self.names(dest)):
+            if not word.isdecimal():
+                raise _usage(dest, word, "whole numbers from 0")
+        return tuple(dict.fromkeys(int(word) for word in words))
 
     def bound(self, dest: str) -> int | None:
         """Return a count, None for no bound."""

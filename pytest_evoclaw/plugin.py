@@ -8,6 +8,7 @@ pytest_plugins = (
     "pytest_evoclaw.options",
     "pytest_evoclaw.session",
     "pytest_evoclaw.collector",
+    "pytest_evoclaw.gating",
     "pytest_evoclaw.fixtures",
     "pytest_evoclaw.reporting",
 )

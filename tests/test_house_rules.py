@@ -12,9 +12,18 @@ from pytest_evoclaw.options import OPTIONS
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "pytest_evoclaw"
 MODULES = sorted([*PACKAGE.rglob("*.py"), *(ROOT / "graders").glob("*.py")])
-FAMILIES = ("runtimes", "modes", "environments")
+FAMILIES = ("runtimes", "modes", "environments", "gates")
 # Which of our packages and modules a layer may not import: whatever lies above it.
-PYTEST_LAYER = {"plugin", "options", "session", "collector", "fixtures", "reporting", "hookspecs"}
+PYTEST_LAYER = {
+    "plugin",
+    "options",
+    "session",
+    "collector",
+    "gating",
+    "fixtures",
+    "reporting",
+    "hookspecs",
+}
 
 
 def list_imports(path: Path) -> set[str]:
