@@ -150,15 +150,12 @@ class GateReporter:
         ]
         for line in tabulate(rows, headers=["task", *gates], disable_numparse=True).splitlines():
             terminalreporter.write_line(line)
-        if shares := [
-            _read_share(row["mutants"])
-            for row in self._rows.values()
-            if "/" in row.get("mutants", "")
-        ]:
+        words = (row.get("mutants", "") for row in self._rows.values())
+        shares = [_read_share(each) for each in words if "/" in each]
+        if shares:
             caught, tried = (sum(numbers) for numbers in zip(*shares, strict=True))
-            terminalreporter.write_line(
-                f"mutants: {caught} of {tried} caught ({caught / tried:.4f}), in {len(shares)} tasks"
-            )
+            found = f"{caught} of {tried} caught ({caught / tried:.4f})"
+            terminalreporter.write_line(f"mutants: {found}, in {len(shares)} tasks")
 
 
 def _read_share(words: str) -> tuple[int, int]:
