@@ -20,6 +20,8 @@ from pytest_evoclaw.task import Task
 from pytest_evoclaw.task import find_root
 from pytest_evoclaw.task import read_task
 from pytest_evoclaw.trials import TrialRunner
+from pytest_evoclaw.variants import FIRST_SEED
+from pytest_evoclaw.variants import has_generator
 from pytest_evoclaw.verdict import describe_outcome
 from pytest_evoclaw.verdict import find_faults
 
@@ -95,6 +97,9 @@ class TrialItem(pytest.Function):
                 runtime=trial.runtime,
             )
         )
+        if trial.variant is not None and not has_generator(task):
+            reason = f"no generator: there are no fresh fixtures of {task.id}"
+            self.add_marker(pytest.mark.skip(reason=reason))
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Locate the trial at its task's prompt."""
@@ -106,7 +111,8 @@ def plan_trials(config: pytest.Config, task: Task) -> Iterator[tuple[str, Trial]
     evo, session = config.stash[evo_config_key], config.stash[evo_session_key]
     for mode, runtime in product(evo.modes, evo.runtimes):
         models = session.list_models(runtime)
-        for model, repeat in product(models, range(1, evo.repeat + 1)):
+        repeats = range(1, evo.repeat + 1)
+        for model, variant, repeat in product(models, _list_variants(config, mode), repeats):
             trial = Trial(
                 task_id=task.id,
                 task_path=task.path.relative_to(task.root).as_posix(),
@@ -117,8 +123,16 @@ def plan_trials(config: pytest.Config, task: Task) -> Iterator[tuple[str, Trial]
                 category=task.category,
                 family=task.family,
                 grading_type=task.grading_type,
+                variant=variant,
             )
             yield name_trial(trial, several_models=len(models) > 1, repeats=evo.repeat), trial
+
+
+def _list_variants(config: pytest.Config, mode: str) -> tuple[int | None, ...]:
+    asked = config.stash[evo_config_key].variants
+    if not asked and getattr(config.stash[evo_session_key].modes[mode], "transfers", False):
+        return (FIRST_SEED,)
+    return asked or (None,)
 
 
 def name_trial(trial: Trial, *, several_models: bool, repeats: int) -> str:
@@ -126,6 +140,8 @@ def name_trial(trial: Trial, *, several_models: bool, repeats: int) -> str:
     parts = [trial.runtime]
     if several_models and trial.model:
         parts.append(trial.model)
+    if trial.variant is not None:
+        parts.append(f"v{trial.variant}")
     if repeats > 1:
         parts.append(str(trial.repeat))
     # xdist's loadgroup splits node ids on "@", and "::" separates their parts.

@@ -23,11 +23,13 @@ from pytest_evoclaw.measures import total_seconds
 from pytest_evoclaw.measures import total_tokens
 from pytest_evoclaw.measures import total_usage
 from pytest_evoclaw.published import average_first_pass
+from pytest_evoclaw.published import average_phase
 from pytest_evoclaw.published import list_skills
 from pytest_evoclaw.results import TrialResult
 from pytest_evoclaw.verdict import find_faults
 
 BASELINE = "baseline"
+TRANSFER = "transfer"
 PUBLISHED_MODES = (BASELINE, "preskill", "postskill")
 TIE = 1e-9  # scores are means of floats: what differs less is the same score
 
@@ -105,6 +107,7 @@ def compute_group_metrics(
             for mode in candidates
         },
         "task_counts": {mode: _count_tasks(by_mode[mode], pass_score) for mode in modes},
+        **({"transfer": _compare_variants(by_mode[TRANSFER])} if TRANSFER in by_mode else {}),
     }
 
 
@@ -176,6 +179,27 @@ def _compare_passes(arms: Sequence[Arm]) -> dict[str, Any]:
         "second_vs_first_delta": None if before is None or after is None else after - before,
         "second_vs_first_ratio": ratio,
         "second_vs_first_ratio_flag": flag,
+    }
+
+
+def _compare_variants(arms: Sequence[Arm]) -> dict[str, Any]:
+    """Compare the two graded phases of transfer trials that met the same fresh fixtures."""
+    scores = [(average_phase(arm, "variant_baseline"), arm.mean_score) for arm in arms]
+    both = [(before, after) for before, after in scores if before is not None and after is not None]
+    before = compute_mean([each for each, _ in both])
+    after = compute_mean([each for _, each in both])
+    deltas = [after - before for before, after in both]
+    ratio, flag = compute_ratio(after, before)
+    return {
+        "tasks": len(both),
+        "variant_baseline_mean": before,
+        "second_execution_mean": after,
+        "delta": None if before is None or after is None else after - before,
+        "ratio": ratio,
+        "ratio_flag": flag,
+        "wins": sum(delta > TIE for delta in deltas),
+        "ties": sum(abs(delta) <= TIE for delta in deltas),
+        "losses": sum(delta < -TIE for delta in deltas),
     }
 
 

@@ -27,6 +27,7 @@ FINAL_PHASES = {
     "baseline": "execution",
     "preskill": "execution",
     "postskill": "second_execution",
+    "transfer": "second_execution",
 }
 
 

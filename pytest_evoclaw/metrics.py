@@ -219,6 +219,7 @@ def _order_result(result: TrialResult) -> tuple[Any, ...]:
         *_order_mode(trial.mode),
         *_order_group((trial.runtime, trial.model)),
         trial.repeat,
+        -1 if trial.variant is None else trial.variant,
     )
 
 
@@ -238,5 +239,5 @@ def _refuse_twins(ordered: Sequence[TrialResult]) -> None:
             trial = left.trial
             raise ValueError(
                 f"two results of one trial: {trial.task_id}, {trial.mode}, {trial.runtime}, "
-                f"model {trial.model}, repeat {trial.repeat}"
+                f"model {trial.model}, repeat {trial.repeat}, variant {trial.variant}"
             )

@@ -25,7 +25,8 @@ class Phase:
     ``skills`` are put under ``skills/`` to be used; ``seeds`` too, but they are never counted as
     created. ``files`` are further files, as (path in the workspace, bytes). In a ``locked`` phase
     any change below ``skills/`` is a violation; in any other the agent writes skills. ``graded``
-    phases are graded when they end.
+    phases are graded when they end. A ``fresh`` phase meets the trial's variant, fixtures that no
+    other phase has seen, in modes that say so (:class:`pytest_evoclaw.modes.Mode`).
     """
 
     name: str
@@ -35,6 +36,7 @@ class Phase:
     files: tuple[tuple[str, bytes], ...] = ()
     graded: bool = False
     locked: bool = False
+    fresh: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from typing import NotRequired
 from typing import TypedDict
 
 from pytest_evoclaw.errors import Reason
@@ -36,6 +37,7 @@ class GradeEntry(TypedDict):
     sub_problem_scores: dict[str, float]
     repeat: int
     phase: str
+    variant: NotRequired[int]  # of trials on other fixtures than the official ones
 
 
 class ExecutionEntry(TypedDict):
@@ -62,6 +64,7 @@ class ExecutionEntry(TypedDict):
     scored: bool
     limit: str | None
     turns: int | None
+    variant: NotRequired[int]
 
 
 class SkillEntry(TypedDict):
@@ -117,6 +120,7 @@ def describe_arm(arm: Arm) -> dict[str, Any]:
         "scored_repeats": len(arm.scored),
         "not_scored": [
             {"repeat": result.trial.repeat, "reason": name_reason(result)}
+            | _describe_variant(result.trial)
             for result in arm.results
             if result.score is None
         ],
@@ -131,6 +135,12 @@ def list_skills(arm: Arm) -> list[SkillEntry]:
         for phase in result.phases
         for facts in phase.created_skills
     ]
+
+
+def average_phase(arm: Arm, name: str) -> float | None:
+    """Return the mean score of the graded phase ``name`` over scored repeats; None without one."""
+    phases = [phase for result in arm.scored for phase in result.phases if phase.name == name]
+    return compute_mean([phase.grade.score for phase in phases if phase.grade])
 
 
 def average_first_pass(arm: Arm) -> float | None:
@@ -153,6 +163,12 @@ def name_slug(model: str | None) -> str:
 def _describe_workflow(arm: Arm) -> dict[str, Any]:
     if arm.mode == "preskill":
         return {"skill_generation_results": _describe_phase(arm, "skill_generation")}
+    if arm.mode == "transfer":
+        return {
+            "first_pass_mean_score": average_phase(arm, "first_execution"),
+            "variant_baseline_mean_score": average_phase(arm, "variant_baseline"),
+            "second_pass_mean_score": arm.mean_score,
+        }
     if arm.mode != "postskill":
         return {}
     first, second = average_first_pass(arm), arm.mean_score
@@ -170,11 +186,15 @@ def _describe_workflow(arm: Arm) -> dict[str, Any]:
     }
 
 
+def _describe_variant(trial: Trial) -> dict[str, Any]:
+    return {} if trial.variant is None else {"variant": trial.variant}
+
+
 def _describe_grade(trial: Trial, phase: PhaseResult) -> GradeEntry:
     if phase.grade is None:
         raise ValueError(f"{trial.task_id}: phase {phase.name} has no grade")
     scores = phase.grade.sub_problem_scores
-    return {
+    entry: GradeEntry = {
         "task_id": trial.task_id,
         "score": phase.grade.score,
         "max_score": 1.0,
@@ -185,6 +205,9 @@ def _describe_grade(trial: Trial, phase: PhaseResult) -> GradeEntry:
         "repeat": trial.repeat,
         "phase": phase.name,
     }
+    if trial.variant is not None:
+        entry["variant"] = trial.variant
+    return entry
 
 
 def _break_down(grade: Grade) -> dict[str, float]:
@@ -214,7 +237,7 @@ def _total_phase(arm: Arm, name: str) -> UsageEntry:
 
 def _describe_execution(result: TrialResult, phase: PhaseResult) -> ExecutionEntry:
     trial, execution = result.trial, phase.execution
-    return {
+    entry: ExecutionEntry = {
         "agent_id": f"{trial.runtime}-{name_slug(trial.model)}",
         "task_id": trial.task_id,
         "status": execution.status,
@@ -237,6 +260,9 @@ def _describe_execution(result: TrialResult, phase: PhaseResult) -> ExecutionEnt
         "limit": execution.limit,
         "turns": execution.turns,
     }
+    if trial.variant is not None:
+        entry["variant"] = trial.variant
+    return entry
 
 
 def _describe_skill(facts: SkillFacts, repeat: int) -> SkillEntry:

@@ -162,7 +162,10 @@ class ResultsReporter:
             workspaces=str(evo.workspaces or "pytest's basetemp"),
             python=platform.python_version(),
             platform=platform.platform(),
-            options={"passed_variables": list(evo.passed_variables)},
+            options={
+                "passed_variables": list(evo.passed_variables),
+                "variants": list(evo.variants),
+            },
         )
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

@@ -196,7 +196,11 @@ class PhaseResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """One cell of the benchmark: task, mode, runtime, model and repeat (from 1)."""
+    """One cell of the benchmark: task, mode, runtime, model and repeat (from 1).
+
+    ``variant`` is the seed of the fixtures that the graded result belongs to, None for the official
+    ones.
+    """
 
     task_id: str
     task_path: str
@@ -207,6 +211,7 @@ class Trial:
     category: str = ""
     family: str = ""
     grading_type: str = "automated"
+    variant: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

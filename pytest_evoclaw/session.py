@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import secrets
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC
@@ -37,6 +38,7 @@ from pytest_evoclaw.skills import read_skill_creator
 from pytest_evoclaw.task import Task
 from pytest_evoclaw.trials import Parts
 from pytest_evoclaw.trials import TrialRunner
+from pytest_evoclaw.variants import make_variant
 
 if TYPE_CHECKING:
     from pytest_evoclaw.gateway.service import Gateway
@@ -247,9 +249,16 @@ def make_runner(config: pytest.Config, trial: Trial, task: Task, workspaces: Pat
     """Put together everything that runs one trial."""
     evo, session = config.stash[evo_config_key], find_session(config)
     grader: Grader = config.hook.pytest_evo_make_grader(config=config, task=task)
+    fixtures, variant = None, None
+    if trial.variant is not None:
+        fixtures = Path(tempfile.mkdtemp(prefix="fixtures-", dir=workspaces))
+        variant = make_variant(task, trial.variant, fixtures)
+    transfers = getattr(session.modes[trial.mode], "transfers", False)
     return TrialRunner(
         trial=trial,
-        task=task,
+        task=task if variant is None or transfers else variant,
+        variant=variant if transfers else None,
+        fixtures=fixtures,
         parts=Parts(
             mode=session.modes[trial.mode],
             runtime=session.runtimes[trial.runtime],

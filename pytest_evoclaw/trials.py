@@ -7,6 +7,7 @@ import re
 import time
 from dataclasses import dataclass
 from dataclasses import field
+from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -51,12 +52,15 @@ class TrialRunner:
     """Runs one trial; a :class:`pytest_evoclaw.phases.Stage`.
 
     ``phases`` grows as phases end, so that what was paid for is on record whatever happens next.
+    ``variant`` is the task of fresh phases, ``fixtures`` the folder made for inputs of this trial.
     """
 
     trial: Trial
     task: Task
     parts: Parts
     settings: PhaseSettings
+    variant: Task | None = None
+    fixtures: Path | None = None
     nodeid: str = ""
     phases: list[PhaseResult] = field(default_factory=list)
     _places: dict[str, PhasePlace] = field(default_factory=dict)
@@ -80,7 +84,7 @@ class TrialRunner:
         place = self._find_place(phase)
         self._places[phase.name] = place
         runner = PhaseRunner(
-            task=self.task,
+            task=self._choose_task(phase),
             trial=self.trial,
             runtime=self.parts.runtime,
             environment=self.parts.environment,
@@ -112,6 +116,14 @@ class TrialRunner:
             },
         )
 
+    def _choose_task(self, phase: Phase) -> Task:
+        if not phase.fresh:
+            return self.task
+        if self.variant is None:
+            detail = f"phase {phase.name} wants fresh fixtures, but the mode does not transfer"
+            raise NotScored(Reason.HARNESS, detail)
+        return self.variant
+
     def _describe_models(self) -> dict[str, Any]:
         gateway = self.parts.gateway
         if self.parts.endpoint is None or gateway is None:
@@ -139,7 +151,9 @@ class TrialRunner:
         return f"trials/{name_folder(self.trial)}"
 
     def clean_up(self) -> None:
-        """Remove the workspaces, unless they are to be kept."""
+        """Remove the fixtures made for this trial; the workspaces too, unless they are kept."""
+        if self.fixtures is not None:
+            remove_tree(self.fixtures)
         if not self.settings.keep_workspaces:
             for place in self._places.values():
                 remove_tree(place.root)
@@ -147,6 +161,7 @@ class TrialRunner:
 
 def name_folder(trial: Trial) -> str:
     """Return the trial's folder below ``trials/``: ``task_01_x/preskill-nanobot-1``."""
-    parts = [trial.mode, trial.runtime, trial.model or "", str(trial.repeat)]
+    variant = "" if trial.variant is None else f"v{trial.variant}"
+    parts = [trial.mode, trial.runtime, trial.model or "", variant, str(trial.repeat)]
     name = "-".join(re.sub(r"[^\w.]+", "-", part) for part in parts if part)
     return f"{trial.task_id}/{name}"

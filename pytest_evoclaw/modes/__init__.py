@@ -27,7 +27,8 @@ class ModeSettings:
 class Mode(Protocol):
     """One recipe; it sees no path, process or runtime.
 
-    Its file has ``create(settings: ModeSettings) -> Mode``.
+    Its file has ``create(settings: ModeSettings) -> Mode``. One with ``transfers = True`` has
+    phases that are ``fresh``; in others all phases meet the fixtures of ``--evo-variant``.
     """
 
     name: str

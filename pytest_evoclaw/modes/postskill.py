@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pytest_evoclaw import preambles
-from pytest_evoclaw.first_run import FIRST_RUN_PATH
-from pytest_evoclaw.first_run import describe_first_run
+from pytest_evoclaw.learning import learn_from_attempt
 from pytest_evoclaw.modes import Mode
 from pytest_evoclaw.modes import ModeSettings
 from pytest_evoclaw.phases import Phase
@@ -22,24 +21,12 @@ class Postskill:
 
     def run(self, stage: Stage) -> None:
         """Execute, summarise, execute again."""
-        first = stage.run(
-            Phase(name="first_execution", preamble=preambles.BASELINE, graded=True, locked=True)
-        )
-        evidence = describe_first_run(first, self.settings.feedback)
-        stage.leave(first, FIRST_RUN_PATH, evidence)
-        summary = stage.run(
-            Phase(
-                name="skill_summary",
-                preamble=preambles.SUMMARY,
-                seeds=self.settings.skill_creator,
-                files=((FIRST_RUN_PATH, evidence),),
-            )
-        )
+        skills = learn_from_attempt(stage, self.settings)
         stage.run(
             Phase(
                 name="second_execution",
                 preamble=preambles.REUSE,
-                skills=summary.skills,
+                skills=skills,
                 graded=True,
                 locked=True,
             )
