@@ -115,8 +115,8 @@ def _find_node(wanted: Wanted, found: Path, script: Path) -> tuple[Path, str]:
 
 def _list_nodes(found: Path, script: Path) -> Iterator[Path]:
     """Yield each Node.js there is: next to the program, on PATH, in this Python's packages."""
-    prefix = _find_modules(script).parent
-    places = [found.parent, prefix, prefix.parent]
+    prefixes = [_find_modules(each).parent for each in (found, script)]
+    places = [found.parent, *prefixes, prefixes[-1].parent]
     candidates = [place / each for place in places for each in _NODES]
     if (on_path := shutil.which("node")) is not None:
         candidates.append(Path(on_path))

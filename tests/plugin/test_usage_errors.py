@@ -15,6 +15,8 @@ import pytest
         ("--evo-timeout-factor=0", "*--evo-timeout-factor: found '0', allowed*above 0*"),
         ("--evo-feedback=all", "*--evo-feedback: found 'all', allowed score, checks, none"),
         ("--evo-runtime-bin=nanobot", "*--evo-runtime-bin: found 'nanobot', allowed NAME=PATH*"),
+        ("--evo-openclaw-bin=nowhere", "*--evo-openclaw-bin: found *nowhere*, allowed the path*"),
+        ("--evo-start-limit=0", "*--evo-start-limit: found '0', allowed a whole number from 1"),
         ("--evo-skill-creator=nowhere", "*--evo-skill-creator*"),
         ("--evo-runtime=scripted", "*--evo-runtime=scripted: scripted needs --evo-script FILE"),
         ("--evo-runtime=nanobot", "*--evo-model: nanobot needs a model, found none"),
