@@ -11,6 +11,7 @@ import pytest
 
 from pytest_evoclaw.errors import TaskFormatError
 from pytest_evoclaw.options import GATE
+from pytest_evoclaw.options import EvoConfig
 from pytest_evoclaw.options import evo_config_key
 from pytest_evoclaw.results import Trial
 from pytest_evoclaw.results import TrialResult
@@ -125,7 +126,8 @@ def plan_trials(config: pytest.Config, task: Task) -> Iterator[tuple[str, Trial]
                 grading_type=task.grading_type,
                 variant=variant,
             )
-            yield name_trial(trial, several_models=len(models) > 1, repeats=evo.repeat), trial
+            name = name_trial(trial, several_models=len(models) > 1, repeats=evo.repeat)
+            yield _mark_unjudged(name, trial, evo), trial
 
 
 def _list_variants(config: pytest.Config, mode: str) -> tuple[int | None, ...]:
@@ -148,6 +150,13 @@ def name_trial(trial: Trial, *, several_models: bool, repeats: int) -> str:
     return f"{trial.mode}[{'-'.join(parts)}]".replace("@", "-").replace("::", "-")
 
 
+def _mark_unjudged(name: str, trial: Trial, evo: EvoConfig) -> str:
+    """Say ``baseline[oracle-nojudge]`` where a hybrid task is graded by one of its parts."""
+    if evo.judge.on or trial.grading_type != "hybrid":
+        return name
+    return f"{name.removesuffix(']')}-nojudge]"
+
+
 def is_trial(nodeid: str) -> bool:
     """Whether a node id is a trial's."""
     file, _, name = nodeid.partition("::")
@@ -156,10 +165,13 @@ def is_trial(nodeid: str) -> bool:
 
 def find_trial(config: pytest.Config, nodeid: str) -> Trial:
     """Return the trial of a node id; for an xdist controller, which collects nothing."""
-    file, _, name = nodeid.partition("::")
-    path = config.rootpath / file
-    task = read_task(path, find_root(path, config.stash[evo_config_key].root))
-    return dict(plan_trials(config, task))[name]
+    return dict(plan_trials(config, find_task(config, nodeid)))[nodeid.partition("::")[2]]
+
+
+def find_task(config: pytest.Config, nodeid: str) -> Task:
+    """Return the task of a node id; for an xdist controller, which collects nothing."""
+    path = config.rootpath / nodeid.partition("::")[0]
+    return read_task(path, find_root(path, config.stash[evo_config_key].root))
 
 
 def run_trial(request: pytest.FixtureRequest, evo_workspaces: Path) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from pytest_evoclaw.group_metrics import PUBLISHED_MODES
 from pytest_evoclaw.group_metrics import compute_group_metrics
+from pytest_evoclaw.judge_metrics import describe_judge_usage
 from pytest_evoclaw.measures import Arm
 from pytest_evoclaw.measures import order_naturally
 from pytest_evoclaw.measures import select_all
@@ -183,6 +184,7 @@ def _describe_group(results: Sequence[TrialResult], facts: SessionFacts) -> dict
         "pass_score": facts.pass_score,
         "counts": _count_trials(results, facts.pass_score),
         "usage_all_trials": total_usage(select_all(result) for result in results),
+        **describe_judge_usage(results),
     }
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from pytest_evoclaw.gateway import GatewaySettings
 from pytest_evoclaw.gateway import TrafficLimits
+from pytest_evoclaw.judge_settings import JudgeSettings
 from pytest_evoclaw.modes import Feedback
 
 ALL_MODES = ("baseline", "preskill", "postskill")
@@ -35,6 +36,7 @@ class EvoConfig:
     timeout_factor: float
     pass_score: float
     feedback: Feedback
+    judge: JudgeSettings
     results: Path
     workspaces: Path | None
     keep_workspaces: bool
@@ -64,6 +66,7 @@ class EvoConfig:
             timeout_factor=option.number("evo_timeout_factor", above=0, at_most=1000),
             pass_score=option.number("evo_pass_score", above=-1, at_least=0, at_most=1),
             feedback=option.choice("evo_feedback", get_args(Feedback)),
+            judge=_read_judge(option),
             results=option.path("evo_results") or config.rootpath / "evo-results",
             workspaces=option.path("evo_workspaces"),
             keep_workspaces=config.getoption("evo_keep_workspaces"),
@@ -100,6 +103,17 @@ OPTIONS: tuple[tuple[str, str, str | list[str], str], ...] = (
         "LEVEL",
         "checks",
         "What of the first grade the summary sees: score, checks or none",
+    ),
+    ("judge", "on|off", "on", "off grades hybrid tasks by their automated part alone"),
+    ("judge-model", "MODEL", "", "Model that judges hybrid and llm_judge tasks"),
+    ("judge-base-url", "URL", "", "OpenAI-compatible API of the judge; also from OPENAI_BASE_URL"),
+    ("judge-repeat", "N", "1", "Judgements of each phase; their spread is the judge's own noise"),
+    ("judge-concurrency", "N", "4", "Requests to the judge at a time, over all xdist workers"),
+    (
+        "judge-timeout",
+        "SECONDS",
+        "120",
+        "Time limit of one request to the judge; all tries together have five times as much",
     ),
     ("results", "DIR", "", "Folder of the sessions' results (default: evo-results)"),
     (
@@ -217,6 +231,21 @@ class _Options:
         base = self._config.invocation_params.dir if from_line else self._config.rootpath
         value = from_line or self._config.getini(dest)
         return Path(os.path.normpath(base / Path(value).expanduser())) if value else None
+
+
+def _read_judge(option: _Options) -> JudgeSettings:
+    state = option.choice("evo_judge", ("on", "off"))
+    model = option.text("evo_judge_model")
+    if state == "off" and model:
+        raise _usage("evo_judge_model", model, "none with --evo-judge=off")
+    return JudgeSettings(
+        on=state == "on",
+        model=model or None,
+        base_url=option.text("evo_judge_base_url") or None,
+        samples=option.count("evo_judge_repeat"),
+        concurrency=option.count("evo_judge_concurrency"),
+        seconds=option.number("evo_judge_timeout", above=0, at_most=3600),
+    )
 
 
 def _usage(dest: str, found: str, allowed: str) -> pytest.UsageError:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_evoclaw.consulting import find_consulted
 from pytest_evoclaw.endpoints import Endpoint
 from pytest_evoclaw.environments import Command
 from pytest_evoclaw.environments import Ended
@@ -21,6 +22,7 @@ from pytest_evoclaw.errors import Reason
 from pytest_evoclaw.gateway import PhaseTraffic
 from pytest_evoclaw.grading import Grader
 from pytest_evoclaw.grading import GradingJob
+from pytest_evoclaw.grading import JudgeFailed
 from pytest_evoclaw.inventory import Inventory
 from pytest_evoclaw.inventory import take_inventory
 from pytest_evoclaw.model_traffic import ModelWay
@@ -40,8 +42,12 @@ from pytest_evoclaw.runtimes import Problem
 from pytest_evoclaw.runtimes import Runtime
 from pytest_evoclaw.skill_facts import describe_skills
 from pytest_evoclaw.skill_facts import find_strays
+from pytest_evoclaw.skill_places import SKILLS
+from pytest_evoclaw.skill_places import collect_skills
+from pytest_evoclaw.skill_places import inspect_copies
+from pytest_evoclaw.skill_places import place_skills
+from pytest_evoclaw.skills import BundleReading
 from pytest_evoclaw.skills import SkillBundle
-from pytest_evoclaw.skills import read_bundle
 from pytest_evoclaw.skills import write_bundle
 from pytest_evoclaw.starts import Start
 from pytest_evoclaw.starts import find_places
@@ -87,7 +93,7 @@ class PhaseRunner:
     ) -> PhaseOutcome:
         """Run the phase; ``record`` gets its result, also when NotScored is raised."""
         folders = self._prepare(phase, place)
-        before = _Contents.of(folders.workspace, self.task)
+        before = self._look(folders.workspace)
         stop = Stop()
         start = Start(stop)
         traffic = self._describe_traffic(folders, place, start)
@@ -96,9 +102,8 @@ class PhaseRunner:
             _write_text(place.artifacts / "prompt.md", assignment.prompt)
             ended, account = self._execute(assignment, stop, start)
         ended, account, measured = apply_report(ended, account, way.report)
-        after = _Contents.of(folders.workspace, self.task)
-        seeded = frozenset(file.path.split("/")[0] for file in phase.seeds.files)
-        reading = read_bundle(folders.workspace / "skills", exclude=seeded)
+        after = self._look(folders.workspace)
+        reading = self._collect(phase, folders.workspace)
         kept = _keep(folders.workspace, place.artifacts, reading.bundle, account)
         result = PhaseResult(
             name=phase.name,
@@ -108,15 +113,19 @@ class PhaseRunner:
             folder=place.folder,
             skills_before=before.skills.digest,
             skills_after=after.skills.digest,
-            skill_changes=before.skills.changes_to(after.skills) if phase.locked else (),
+            skill_changes=before.list_skill_changes(after) if phase.locked else (),
             fixture_changes=before.fixtures.changes_to(after.fixtures),
             created_skills=() if phase.locked else describe_skills(reading.bundle),
+            consulted_skills=find_consulted(account.transcript, phase.seeds, phase.skills),
             notes=(*reading.skipped, *find_strays(reading.bundle), *kept, *measured),
         )
         try:
             _raise_void(self.runtime, account)
             if phase.graded:
                 result = replace(result, grade=self._grade(folders, account, place))
+        except JudgeFailed as error:
+            result = replace(result, partial=error.partial)
+            raise
         finally:
             record(result)
         return PhaseOutcome(
@@ -132,12 +141,25 @@ class PhaseRunner:
         place.artifacts.mkdir(parents=True)
         folders = replace(create_folders(place.root), logs=place.artifacts)
         fill_workspace(self.task, folders)
-        for bundle in (phase.seeds, phase.skills):
-            write_bundle(bundle, folders.workspace / "skills")
+        place_skills((phase.seeds, phase.skills), folders.workspace, self.runtime.skill_folders)
         for path, data in phase.files:
             (folders.workspace / path).parent.mkdir(parents=True, exist_ok=True)
             (folders.workspace / path).write_bytes(data)
         return folders
+
+    def _look(self, workspace: Path) -> _Contents:
+        inputs = tuple(file.dest for file in self.task.workspace_files)
+        return _Contents(
+            skills=take_inventory(workspace / SKILLS),
+            copies=inspect_copies(workspace, self.runtime.skill_folders),
+            fixtures=take_inventory(workspace, only=inputs),
+        )
+
+    def _collect(self, phase: Phase, workspace: Path) -> BundleReading:
+        seeded = frozenset(file.path.split("/")[0] for file in phase.seeds.files)
+        # In a locked phase a copy can only hold violations.
+        copies = () if phase.locked else self.runtime.skill_folders
+        return collect_skills(workspace, copies, phase.skills, seeded)
 
     def _describe_traffic(
         self, folders: Folders, place: PhasePlace, start: Start
@@ -191,7 +213,12 @@ class PhaseRunner:
 
     def _grade(self, folders: Folders, account: Account, place: PhasePlace) -> Grade:
         grade = self.grader.grade(
-            GradingJob(task=self.task, workspace=folders.workspace, transcript=account.transcript)
+            GradingJob(
+                task=self.task,
+                workspace=folders.workspace,
+                transcript=account.transcript,
+                artifacts=place.artifacts,
+            )
         )
         _write_text(
             place.artifacts / "grade.json",
@@ -202,15 +229,16 @@ class PhaseRunner:
 
 @dataclass(frozen=True, slots=True)
 class _Contents:
-    """What must not change while an agent works: skills and inputs."""
+    """What must not change while an agent works: skills, their copies, and inputs."""
 
     skills: Inventory
+    copies: Inventory
     fixtures: Inventory
 
-    @classmethod
-    def of(cls, workspace: Path, task: Task) -> _Contents:
-        inputs = tuple(file.dest for file in task.workspace_files)
-        return cls(take_inventory(workspace / "skills"), take_inventory(workspace, only=inputs))
+    def list_skill_changes(self, after: _Contents) -> tuple[str, ...]:
+        """Return what happened to skills, wherever they lie."""
+        changes = self.skills.changes_to(after.skills)
+        return (*changes, *self.copies.changes_to(after.copies))
 
 
 def _raise_void(runtime: Runtime, account: Account) -> None:

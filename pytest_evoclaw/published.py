@@ -7,6 +7,8 @@ from typing import NotRequired
 from typing import TypedDict
 
 from pytest_evoclaw.errors import Reason
+from pytest_evoclaw.judge_metrics import describe_judgement
+from pytest_evoclaw.judge_metrics import describe_partial
 from pytest_evoclaw.measures import Arm
 from pytest_evoclaw.measures import UsageEntry
 from pytest_evoclaw.measures import compute_consistency
@@ -38,6 +40,7 @@ class GradeEntry(TypedDict):
     repeat: int
     phase: str
     variant: NotRequired[int]  # of trials on other fixtures than the official ones
+    judge: NotRequired[dict[str, Any]]  # only where one judged
 
 
 class ExecutionEntry(TypedDict):
@@ -121,6 +124,7 @@ def describe_arm(arm: Arm) -> dict[str, Any]:
         "not_scored": [
             {"repeat": result.trial.repeat, "reason": name_reason(result)}
             | _describe_variant(result.trial)
+            | describe_partial(result)
             for result in arm.results
             if result.score is None
         ],
@@ -207,6 +211,8 @@ def _describe_grade(trial: Trial, phase: PhaseResult) -> GradeEntry:
     }
     if trial.variant is not None:
         entry["variant"] = trial.variant
+    if (judge := describe_judgement(phase.grade)) is not None:
+        entry["judge"] = judge
     return entry
 
 

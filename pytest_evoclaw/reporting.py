@@ -18,6 +18,7 @@ from pytest_evoclaw.collector import result_key
 from pytest_evoclaw.collector import runner_key
 from pytest_evoclaw.errors import Reason
 from pytest_evoclaw.journal import append_result
+from pytest_evoclaw.judging import find_warnings
 from pytest_evoclaw.metrics import SessionFacts
 from pytest_evoclaw.metrics import compute_metrics
 from pytest_evoclaw.metrics import name_group_files
@@ -27,6 +28,7 @@ from pytest_evoclaw.results import Failure
 from pytest_evoclaw.results import TrialResult
 from pytest_evoclaw.session import evo_session_key
 from pytest_evoclaw.summary import format_counts
+from pytest_evoclaw.summary import format_judges
 from pytest_evoclaw.summary import format_table
 
 SANITY_TASK = "task_00_sanity"
@@ -159,11 +161,15 @@ class ResultsReporter:
             pass_score=evo.pass_score,
             timeout_factor=evo.timeout_factor,
             feedback=evo.feedback,
+            judge_model=evo.judge.model,
+            warnings=find_warnings(self._config),
             workspaces=str(evo.workspaces or "pytest's basetemp"),
             python=platform.python_version(),
             platform=platform.platform(),
             options={
                 "passed_variables": list(evo.passed_variables),
+                "judge": "on" if evo.judge.on else "off",
+                "judge_samples": evo.judge.samples,
                 "variants": list(evo.variants),
             },
         )
@@ -175,7 +181,8 @@ class ResultsReporter:
         terminalreporter.section("evo")
         for line in format_table(metrics):
             terminalreporter.write_line(line)
-        terminalreporter.write_line(format_counts(metrics))
+        for line in (format_counts(metrics), *format_judges(metrics)):
+            terminalreporter.write_line(line)
         folder = self._session.folder
         terminalreporter.write_line(f"metrics: {folder / 'metrics.json'}")
         terminalreporter.write_line(f"journal: {folder / 'trials.jsonl'}")

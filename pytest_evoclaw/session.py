@@ -22,7 +22,6 @@ from pytest_evoclaw.endpoints import find_endpoint
 from pytest_evoclaw.environments import Environment
 from pytest_evoclaw.errors import SettingsError
 from pytest_evoclaw.grading import Grader
-from pytest_evoclaw.grading import choose_grader
 from pytest_evoclaw.grading import forkserver
 from pytest_evoclaw.modes import Mode
 from pytest_evoclaw.modes import ModeSettings
@@ -89,13 +88,6 @@ def pytest_evo_make_mode(name: str, settings: ModeSettings) -> Mode:
     """Fall back to the built-in modes and to entry points."""
     mode: Mode = make_part("modes", name, settings)
     return mode
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_evo_make_grader(task: Task) -> Grader:
-    """Fall back to the file in ``grading/`` that fits the task."""
-    grader: Grader = make_part("grading", choose_grader(task))
-    return grader
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -36,6 +36,23 @@ def format_counts(metrics: Mapping[str, Any]) -> str:
     return words
 
 
+def format_judges(metrics: Mapping[str, Any]) -> list[str]:
+    """Return what judges used, one line per runtime and model, and the session's warnings.
+
+    No sum of the table has it in.
+    """
+    lines = []
+    for group in metrics["groups"]:
+        if used := group.get("judge_usage"):
+            whose = f"{group['runtime']} {group['model']}" if group["model"] else group["runtime"]
+            lines.append(
+                f"judge {metrics['session']['judge_model']} of {whose}: "
+                f"{used['judgements']} judgements, {_show(used['total_tokens'], ',d')} tokens, "
+                f"cost $ {_show(used['cost_usd'], '.4f')}, in none of the sums above"
+            )
+    return [*lines, *(f"warning: {words}" for words in metrics["session"]["warnings"])]
+
+
 def _list_rows(group: Mapping[str, Any]) -> list[tuple[str, ...]]:
     official = group["metrics"]
     loaded = group["metrics_loaded"]

@@ -72,6 +72,8 @@ def _describe_phase(phase: PhaseResult, session: Path) -> str:
     elif execution.exit_code:
         words.append(f"exit code {execution.exit_code}")
     words.append(f"{execution.seconds:.1f} s")
+    if phase.partial is not None and phase.partial.automated is not None:
+        words.append(f"automated part {phase.partial.automated.score:.2f}, not judged")
     if execution.survivors:
         words.append(f"{execution.survivors} processes left behind were ended")
     words.append(str(session / phase.folder))

@@ -18,6 +18,7 @@ PYTEST_LAYER = {
     "plugin",
     "options",
     "session",
+    "judging",
     "collector",
     "gating",
     "fixtures",

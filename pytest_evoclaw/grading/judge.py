@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from dataclasses import field
 from typing import Any
 
+from pytest_evoclaw.endpoints import find_endpoint
 from pytest_evoclaw.grading import GradingJob
 from pytest_evoclaw.grading import JudgeFailed
 from pytest_evoclaw.grading.checklist import bound_message
@@ -22,15 +23,19 @@ from pytest_evoclaw.grading.judgement import UnreadableReply
 from pytest_evoclaw.grading.judgement import make_schema
 from pytest_evoclaw.grading.judgement import read_reply
 from pytest_evoclaw.judge_facts import JudgeFacts
+from pytest_evoclaw.judge_settings import JudgeSettings
 from pytest_evoclaw.llm import Completer
 from pytest_evoclaw.llm import Completion
 from pytest_evoclaw.llm import CompletionFailed
+from pytest_evoclaw.llm import CompletionLimits
 from pytest_evoclaw.results import Check
 from pytest_evoclaw.results import Grade
 from pytest_evoclaw.results import PartialGrade
 from pytest_evoclaw.results import Usage
+from pytest_evoclaw.slots import SlotPool
 
 REPLY_TOKENS = 8_192
+TRIES = 5  # all requests of one question have so many times the time of one
 KEPT_CHARACTERS = 4_000  # of a reply in the results; the artifact has all of it
 ARTIFACT = "judge.json"
 
@@ -190,6 +195,18 @@ def _write_artifact(job: GradingJob, talk: _Talk, facts: JudgeFacts) -> None:
     }
     text = json.dumps(data, ensure_ascii=False, indent=2) + "\n"
     (job.artifacts / ARTIFACT).write_bytes(text.encode("utf-8", "backslashreplace"))
+
+
+def make_judge(
+    settings: JudgeSettings, variables: Mapping[str, str], pool: SlotPool
+) -> Judge | None:
+    """Return the judge that is asked for, if any; SettingsError if it cannot be reached."""
+    if settings.model is None:
+        return None
+    endpoint = find_endpoint(settings.model, settings.base_url, variables)
+    limits = CompletionLimits(call_seconds=settings.seconds, total_seconds=TRIES * settings.seconds)
+    completer = Completer(endpoint=endpoint, limits=limits, pool=pool)
+    return Judge(model=settings.model, completer=completer, samples=settings.samples)
 
 
 def create(judge: Judge) -> Judge:
