@@ -100,7 +100,7 @@ class ResultsReporter:
             used = [f"{name} at {point.base_url}" for name, point in session.endpoints.items()]
             lines.append(f"evo: model={', '.join(used)}")
         if session.environment_note:
-            lines.append(f"evo: {session.environment.name}: {session.environment_note}")
+            lines.append(f"evo: {session.environment_note}")
         return lines
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:

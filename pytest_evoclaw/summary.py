@@ -29,7 +29,8 @@ def format_table(metrics: Mapping[str, Any]) -> list[str]:
 def format_counts(metrics: Mapping[str, Any]) -> str:
     """Return the counts of trials in words: nothing that has no score is left unsaid."""
     counts = metrics["counts"]
-    words = f"{counts['trials']} trials: {counts['scored']} scored"
+    plural = "" if counts["trials"] == 1 else "s"
+    words = f"{counts['trials']} trial{plural}: {counts['scored']} scored"
     if reasons := counts["not_scored_by_reason"]:
         listed = ", ".join(f"{reason} {number}" for reason, number in reasons.items())
         words += f", {counts['not_scored']} not scored ({listed})"
