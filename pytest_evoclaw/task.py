@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from pathlib import PurePosixPath
-from typing import Any
 from typing import Literal
 
 from pytest_evoclaw.errors import TaskFormatError
 from pytest_evoclaw.task_frontmatter import Frontmatter
 from pytest_evoclaw.task_frontmatter import read_frontmatter
+from pytest_evoclaw.task_inputs import WorkspaceFile
+from pytest_evoclaw.task_inputs import find_file
+from pytest_evoclaw.task_inputs import list_inputs
 from pytest_evoclaw.task_sections import InlineGrader
 from pytest_evoclaw.task_sections import Section
 from pytest_evoclaw.task_sections import SubProblem
@@ -32,23 +32,6 @@ __all__ = [
 ]
 
 GradingType = Literal["automated", "llm_judge", "hybrid"]
-# What belongs to the agent or to the harness: no input may lie there.
-RESERVED = ("outputs", "skills", ".evoclawbench")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkspaceFile:
-    """An input: ``dest`` in the workspace, from a file on disk or from the frontmatter itself."""
-
-    dest: str
-    source: Path | None = None
-    content: str | None = None
-
-    def read_bytes(self) -> bytes:
-        """Return the input's bytes."""
-        if self.source is not None:
-            return self.source.read_bytes()
-        return (self.content or "").encode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,16 +102,16 @@ def read_task(path: Path, root: Path) -> Task:
         prompt_line=sections["Prompt"].line,
         expected_behavior=sections["Expected Behavior"].text,
         sub_problems=_read_sub_problems(frontmatter, sections),
-        criteria=list_criteria(sections["Grading Criteria"]),
+        criteria=list_criteria(path, sections["Grading Criteria"]),
         rubric=sections["LLM Judge Rubric"].text if "LLM Judge Rubric" in sections else "",
         skill_category=fields.get("skill_category", ""),
         family=fields.get("task_family", ""),
-        workspace_files=tuple(_read_files(frontmatter, root)),
+        workspace_files=tuple(list_inputs(frontmatter, root)),
         grading_weights=_read_weights(frontmatter),
         grader=_find_grader(frontmatter, root),
         inline_grader=_read_inline(path, sections),
     )
-    _check_grading(frontmatter, task, sections)
+    _check_grader(frontmatter, task)
     return task
 
 
@@ -137,9 +120,18 @@ def _read_text(path: Path) -> str:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        message = f"found byte 0x{data[error.start]:02x}, allowed UTF-8"
-        raise TaskFormatError(path, line, "encoding", message) from error
+        # Counts from behind a BOM, as ``error.object`` does.
+        before = _unify_newlines(error.object[: error.start].decode())
+        message = f"found byte 0x{error.object[error.start]:02x}, allowed UTF-8"
+        raise TaskFormatError(path, before.count("\n") + 1, "encoding", message) from error
+    text = _unify_newlines(text)
+    if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
+        raise TaskFormatError(path, line, "encoding", "found a NUL character, allowed text")
+    return text
+
+
+def _unify_newlines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -153,66 +145,6 @@ def _read_sub_problems(
         message = f"found {wanted}, allowed {len(found)}: the number of Sub-Problem headings"
         frontmatter.fail(("sub_problems",), message)
     return found
-
-
-def _read_files(frontmatter: Frontmatter, root: Path) -> Iterator[WorkspaceFile]:
-    taken: dict[str, int] = {}
-    for number, entry in enumerate(frontmatter.fields.get("workspace_files", [])):
-        place: tuple[str | int, ...] = ("workspace_files", number)
-        file = _read_file(frontmatter, place, entry, root)
-        for other, owner in taken.items():
-            nested = (f"{file.dest}/", f"{other}/")
-            if nested[0].startswith(nested[1]) or nested[1].startswith(nested[0]):
-                message = f"found {file.dest!r}, which entry {owner} already uses as {other!r}"
-                frontmatter.fail(place, message)
-        taken[file.dest] = number + 1
-        yield file
-
-
-def _read_file(
-    frontmatter: Frontmatter, place: tuple[str | int, ...], entry: Any, root: Path
-) -> WorkspaceFile:
-    if isinstance(entry, str):
-        dest = _check_path(frontmatter, place, entry)
-        source: Path | None = _find_source(frontmatter, place, entry, root)
-        content = None
-    elif "source" in entry:
-        dest = _check_path(frontmatter, (*place, "dest"), entry["dest"])
-        _check_path(frontmatter, (*place, "source"), entry["source"])
-        source = _find_source(frontmatter, (*place, "source"), entry["source"], root)
-        content = None
-    else:
-        dest = _check_path(frontmatter, (*place, "path"), entry["path"])
-        source, content = None, entry["content"]
-    if dest.split("/")[0] in RESERVED:
-        allowed = f"a path outside {', '.join(f'{name}/' for name in RESERVED)}"
-        frontmatter.fail(place, f"found {dest!r}, allowed {allowed}")
-    return WorkspaceFile(dest=dest, source=source, content=content)
-
-
-def _check_path(frontmatter: Frontmatter, place: tuple[str | int, ...], text: str) -> str:
-    path = PurePosixPath(text)
-    parts = text.split("/")
-    if path.is_absolute() or ".." in parts or "\\" in text or ":" in parts[0] or "\0" in text:
-        allowed = "a relative path with / that stays inside"
-        frontmatter.fail(place, f"found {text!r}, allowed {allowed}")
-    if not path.parts:
-        frontmatter.fail(place, f"found {text!r}, allowed the path of a file")
-    return path.as_posix()
-
-
-def _find_source(
-    frontmatter: Frontmatter, place: tuple[str | int, ...], text: str, root: Path
-) -> Path:
-    path = root / text
-    if not path.exists():
-        frontmatter.fail(place, f"found {text!r}, which is missing below {root}")
-    if not path.resolve().is_relative_to(root.resolve()):
-        target = path.resolve()
-        frontmatter.fail(place, f"found {text!r}, which leads out of {root} to {target}")
-    if not path.is_file():
-        frontmatter.fail(place, f"found {text!r}, which is a folder; allowed a file")
-    return path.resolve()
 
 
 def _read_weights(frontmatter: Frontmatter) -> GradingWeights | None:
@@ -237,11 +169,10 @@ def _read_weights(frontmatter: Frontmatter) -> GradingWeights | None:
 def _find_grader(frontmatter: Frontmatter, root: Path) -> Path | None:
     text = frontmatter.fields.get("grader")
     if text is None:
-        path = root / "graders" / f"{frontmatter.fields['id']}.py"
+        path = root.absolute() / "graders" / f"{frontmatter.fields['id']}.py"
         return path if path.is_file() else None
-    _check_path(frontmatter, ("grader",), text)
-    _find_source(frontmatter, ("grader",), text, root)
-    return root / str(text)
+    find_file(frontmatter, ("grader",), text, root)
+    return root.absolute() / str(text)
 
 
 def _read_inline(path: Path, sections: Mapping[str, Section]) -> InlineGrader | None:
@@ -249,14 +180,10 @@ def _read_inline(path: Path, sections: Mapping[str, Section]) -> InlineGrader | 
     return None if section is None else find_inline_grader(path, section)
 
 
-def _check_grading(frontmatter: Frontmatter, task: Task, sections: Mapping[str, Section]) -> None:
+def _check_grader(frontmatter: Frontmatter, task: Task) -> None:
     if task.grading_type != "llm_judge" and task.grader is None and task.inline_grader is None:
         message = (
             f"found {task.grading_type!r} without a grader, allowed with graders/{task.id}.py, a "
             "'grader' field, or a Python fence in 'Automated Checks'"
         )
         frontmatter.fail(("grading_type",), message)
-    criteria = sections["Grading Criteria"]
-    if not task.criteria:
-        message = "found no item, allowed '- [ ] what is graded'"
-        raise TaskFormatError(task.path, criteria.line, criteria.title, message)

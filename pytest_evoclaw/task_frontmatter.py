@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,6 +22,9 @@ if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
 FENCE = "---"
+Place = tuple[str | int, ...]
+"""The way to a field: ``("workspace_files", 1, "dest")``, list items counted from 0."""
+_KINDS = {"NoneType": "nothing", "SequenceNode": "a list", "ScalarNode": "a value alone"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,21 +33,25 @@ class Frontmatter:
 
     path: Path
     fields: Mapping[str, Any]
-    lines: Mapping[tuple[str | int, ...], int]
+    lines: Mapping[Place, int]
     end: int
 
-    def fail(self, place: tuple[str | int, ...], message: str) -> NoReturn:
+    def fail(self, place: Place, message: str) -> NoReturn:
         """Raise TaskFormatError at the line of a field, or of the nearest one around it."""
-        raise TaskFormatError(self.path, self.find_line(place), show_place(place), message)
+        raise self.make_error(place, message)
 
-    def find_line(self, place: tuple[str | int, ...]) -> int:
+    def make_error(self, place: Place, message: str) -> TaskFormatError:
+        """Return the error that :meth:`fail` raises."""
+        return TaskFormatError(self.path, self.find_line(place), show_place(place), message)
+
+    def find_line(self, place: Place) -> int:
         """Return the line of a field, or of the nearest one around it."""
         while place and place not in self.lines:
             place = place[:-1]
         return self.lines.get(place, 1)
 
 
-def show_place(place: tuple[str | int, ...]) -> str:
+def show_place(place: Place) -> str:
     """Return ``workspace_files[2].dest`` for a path into the fields."""
     words = [f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in place]
     return "".join(words).lstrip(".") or "frontmatter"
@@ -59,53 +65,89 @@ def read_frontmatter(path: Path, text: str) -> Frontmatter:
         raise TaskFormatError(path, 1, "frontmatter", found)
     end = next((n for n, line in enumerate(lines[1:], start=2) if line.rstrip() == FENCE), None)
     if end is None:
-        raise TaskFormatError(path, 1, "frontmatter", f"found no closing {FENCE!r}")
+        raise TaskFormatError(path, 1, "frontmatter", f"found no closing line, allowed {FENCE!r}")
     fields, places = _load(path, "\n".join(lines[1 : end - 1]))
     frontmatter = Frontmatter(path, fields, places, end)
     _validate(frontmatter)
     return frontmatter
 
 
-def _load(path: Path, source: str) -> tuple[dict[str, Any], dict[tuple[str | int, ...], int]]:
+def _load(path: Path, source: str) -> tuple[dict[str, Any], dict[Place, int]]:
     import yaml
 
     try:
-        loader = yaml.SafeLoader(source)
-        node = loader.get_single_node()
-        value = None if node is None else loader.construct_document(node)
+        root = yaml.compose(source, yaml.SafeLoader)
+        if not isinstance(root, yaml.MappingNode):
+            found = _KINDS[type(root).__name__]
+            message = f"found {found}, allowed fields: key: value"
+            raise TaskFormatError(path, 2, "frontmatter", message)
+        places = _find_places(path, source, root)
+        return _construct(path, root, places), places
+    except RecursionError as error:
+        message = "found YAML that is nested too deeply, allowed fields: key: value"
+        raise TaskFormatError(path, 1, "frontmatter", message) from error
+    except yaml.reader.ReaderError as error:
+        line = source.count("\n", 0, error.position) + 2
+        message = f"found the character U+{error.character:04X}, allowed text"
+        raise TaskFormatError(path, line, "frontmatter", message) from error
     except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 2 if error.problem_mark else 1
+        line = _find_line(source, error.problem_mark) if error.problem_mark else 1
         message = f"found YAML that does not parse: {error.problem}"
         raise TaskFormatError(path, line, "frontmatter", message) from error
-    except (yaml.YAMLError, ValueError) as error:
-        message = f"found YAML that does not parse: {error}"
-        raise TaskFormatError(path, 1, "frontmatter", message) from error
-    if not isinstance(value, dict) or node is None:
-        found = "nothing" if value is None else f"a {type(value).__name__}"
-        raise TaskFormatError(path, 2, "frontmatter", f"found {found}, allowed fields: key: value")
-    return value, dict(_list_places(path, node, ()))
 
 
-def _list_places(
-    path: Path, node: yaml.Node, place: tuple[str | int, ...]
-) -> Iterator[tuple[tuple[str | int, ...], int]]:
+def _construct(path: Path, root: yaml.MappingNode, places: Mapping[Place, int]) -> dict[str, Any]:
     import yaml
 
+    loader = yaml.SafeLoader("")
+    fields = {}
+    for key, node in root.value:
+        try:
+            fields[key.value] = loader.construct_document(node)
+        except ValueError as error:
+            # What looks like a value of its type and is none, such as the day 2026-02-31.
+            message = f"found a value that is none: {error}"
+            raise TaskFormatError(path, places[(key.value,)], key.value, message) from error
+    return fields
+
+
+def _find_line(source: str, mark: yaml.Mark) -> int:
+    # Not ``mark.line``: to YAML, characters such as U+2028 end a line as well.
+    return source.count("\n", 0, mark.index) + 2
+
+
+def _find_places(path: Path, source: str, root: yaml.MappingNode) -> dict[Place, int]:
+    """Return the line of each part; TaskFormatError for a key that stands twice, or an alias."""
+    places: dict[Place, int] = {}
+    seen: set[int] = set()
+    waiting: list[tuple[Place, yaml.Node]] = [((), root)]
+    while waiting:
+        place, node = waiting.pop()
+        for inner, start, part in _list_parts(place, node):
+            line = _find_line(source, start.start_mark)
+            if inner in places:
+                raise TaskFormatError(path, line, show_place(inner), "found twice, allowed once")
+            if id(part) in seen:
+                message = "found an alias (*), allowed a value written out"
+                raise TaskFormatError(path, line, show_place(inner), message)
+            places[inner] = line
+            seen.add(id(part))
+            waiting.append((inner, part))
+    return places
+
+
+def _list_parts(place: Place, node: yaml.Node) -> Iterator[tuple[Place, yaml.Node, yaml.Node]]:
+    """Yield for each part the way to it, the node it starts with, and its value."""
+    import yaml
+
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.MarkedYAMLError(problem="a key is no text", problem_mark=key.start_mark)
+            yield (*place, str(key.value)), key, value
     if isinstance(node, yaml.SequenceNode):
-        for number, item in enumerate(node.value):
-            yield (*place, number), item.start_mark.line + 2
-            yield from _list_places(path, item, (*place, number))
-    if not isinstance(node, yaml.MappingNode):
-        return
-    seen: set[Hashable] = set()
-    for key, item in node.value:
-        line = key.start_mark.line + 2
-        inner = (*place, str(key.value))
-        if key.value in seen:
-            raise TaskFormatError(path, line, show_place(inner), "found twice, allowed once")
-        seen.add(key.value)
-        yield inner, line
-        yield from _list_places(path, item, inner)
+        for number, value in enumerate(node.value):
+            yield (*place, number), value, value
 
 
 @cache
@@ -119,9 +161,9 @@ def _make_validator() -> Validator:
 
 def _validate(frontmatter: Frontmatter) -> None:
     for place, value in _walk(frontmatter.fields, ()):
-        # JSON Schema has no word against these: they pass every limit.
-        if isinstance(value, float) and not math.isfinite(value):
-            frontmatter.fail(place, f"found {value}, allowed a finite number")
+        allowed = _refuse(value)
+        if allowed:
+            frontmatter.fail(place, f"found {_show(value)}, allowed {allowed}")
     faults = list(_make_validator().iter_errors(dict(frontmatter.fields)))
     if faults:
         # A misspelt field is missing, too: its spelling is the better thing to say.
@@ -136,7 +178,18 @@ def _validate(frontmatter: Frontmatter) -> None:
         frontmatter.fail(_find_place(first), _explain(first))
 
 
-def _walk(value: Any, place: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+def _refuse(value: Any) -> str | None:
+    """Return what is allowed instead of a value that JSON cannot hold, None if it can."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "a finite number"
+    if isinstance(value, int) and abs(value) >= 2**63:
+        return "a number of 64 bits"
+    if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
+        return "Unicode text"
+    return None
+
+
+def _walk(value: Any, place: Place) -> Iterator[tuple[Place, Any]]:
     yield place, value
     items = value.items() if isinstance(value, dict) else ()
     parts = [*items] or [*enumerate(value)] if isinstance(value, dict | list) else []
@@ -144,7 +197,12 @@ def _walk(value: Any, place: tuple[str | int, ...]) -> Iterator[tuple[tuple[str 
         yield from _walk(part, (*place, key))
 
 
-def _find_place(fault: ValidationError) -> tuple[str | int, ...]:
+def _show(value: Any) -> str:
+    shown = hex(value) if isinstance(value, int) and abs(value) >= 2**63 else repr(value)
+    return shown if len(shown) <= 80 else f"{shown[:80]}…"
+
+
+def _find_place(fault: ValidationError) -> Place:
     place = tuple(fault.absolute_path)
     if fault.validator == "additionalProperties":
         return (*place, _find_unknown(fault))
@@ -179,9 +237,8 @@ def _explain(fault: ValidationError) -> str:
     if fault.validator == "required":
         field = _find_schema(fault)["properties"][_find_missing(fault)]
         return f"found nothing, allowed {field.get('description', 'a value')}"
-    found = repr(fault.instance)
-    shown = found if len(found) <= 80 else f"{found[:80]}…"
-    return f"found {shown}, allowed {_find_schema(fault).get('description', fault.message)}"
+    allowed = _find_schema(fault).get("description", fault.message)
+    return f"found {_show(fault.instance)}, allowed {allowed}"
 
 
 def _explain_unknown(name: str, allowed: list[str]) -> str:

@@ -26,7 +26,9 @@ SECTIONS = (
     "LLM Judge Rubric",
 )
 REQUIRED = ("Prompt", "Expected Behavior", "Grading Criteria")
-_SUB_PROBLEM = re.compile(r"Sub-Problem (\d+): (\S.*)")
+_SUB_PROBLEM = re.compile(r"Sub-Problem ([0-9]{1,9}): (\S.*)")
+# Indented by four it is code, which belongs to the text.
+_RULE = re.compile(r" {0,3}---[ \t]*")
 _CRITERION = re.compile(r"\[[ xX]\] +(\S.*)", re.DOTALL)
 
 
@@ -77,11 +79,12 @@ def read_sections(path: Path, body: str, first_line: int) -> Mapping[str, Sectio
         )
     for title in REQUIRED:
         if title not in sections:
-            allowed = f"found no section, allowed '## {title}'"
-            raise TaskFormatError(path, first_line, title, allowed)
+            message = f"found no section, allowed '## {title}'"
+            raise TaskFormatError(path, first_line, title, message)
     for section in sections.values():
         if not section.text:
-            raise TaskFormatError(path, section.line, section.title, "found an empty section")
+            message = "found an empty section, allowed text"
+            raise TaskFormatError(path, section.line, section.title, message)
     return sections
 
 
@@ -97,28 +100,46 @@ def list_sub_problems(path: Path, section: Section) -> tuple[SubProblem, ...]:
         line = section.first_line + start
         match = _SUB_PROBLEM.fullmatch(title)
         if match is None or int(match[1]) != number:
-            message = f"found {title!r}, allowed 'Sub-Problem {number}: title'"
+            message = f"found {title[:80]!r}, allowed 'Sub-Problem {number}: title'"
             raise TaskFormatError(path, line, section.title, message)
         text, _ = _trim(lines[after:end])
         found.append(SubProblem(number=number, title=match[2].strip(), text=text, line=line))
     return tuple(found)
 
 
-def list_criteria(section: Section) -> tuple[str, ...]:
-    """Return the ``- [ ]`` items of the section, in order."""
-    matches = (
-        _CRITERION.fullmatch(token.content) for token in _parse(section.text) if token.content
-    )
-    return tuple(" ".join(match[1].split()) for match in matches if match)
+def list_criteria(path: Path, section: Section) -> tuple[str, ...]:
+    """Return the ``- [ ]`` items of the section, in order; TaskFormatError for another item."""
+    found = []
+    for item, paragraph, inline in _group_by_three(_parse(section.text)):
+        if item.type != "list_item_open" or item.map is None:
+            continue
+        content = inline.content if paragraph.type == "paragraph_open" else ""
+        match = _CRITERION.fullmatch(content)
+        if match:
+            found.append(" ".join(match[1].split()))
+        elif item.level == 1:
+            # Only notes below a criterion go without a box: else it would be dropped silently.
+            shown = content.split("\n")[0][:60] or "an item without text"
+            message = f"found {shown!r}, allowed '- [ ] what is graded'"
+            line = section.first_line + item.map[0]
+            raise TaskFormatError(path, line, section.title, message)
+    if not found:
+        message = "found no item, allowed '- [ ] what is graded'"
+        raise TaskFormatError(path, section.line, section.title, message)
+    return tuple(found)
 
 
 def find_inline_grader(path: Path, section: Section) -> InlineGrader:
     """Return the first Python fence of the section; TaskFormatError if there is none."""
     for token in _parse(section.text):
-        if token.type == "fence" and token.info.split()[:1] in (["python"], ["py"]) and token.map:
+        if token.type == "fence" and _is_python(token.info) and token.map:
             return InlineGrader(source=token.content, line=section.first_line + token.map[0] + 1)
     message = "found no Python fence, allowed ```python with grade(transcript, workspace_path)"
     raise TaskFormatError(path, section.line, section.title, message)
+
+
+def _is_python(info: str) -> bool:
+    return info.casefold().split()[:1] in (["python"], ["py"])
 
 
 def _parse(text: str) -> Sequence[Token]:
@@ -139,7 +160,7 @@ def _find_headings(text: str, tag: str) -> Iterator[tuple[str, int, int]]:
 
 def _check_title(path: Path, line: int, title: str, known: Mapping[str, Section]) -> None:
     if title in known:
-        message = f"found twice, the first time on line {known[title].line}"
+        message = f"found twice, allowed once: the first is on line {known[title].line}"
         raise TaskFormatError(path, line, title, message)
     if title not in SECTIONS:
         close = get_close_matches(title.casefold(), [each.casefold() for each in SECTIONS], n=1)
@@ -154,6 +175,10 @@ def _trim(lines: list[str]) -> tuple[str, int]:
     start, end = 0, len(lines)
     while start < end and not lines[start].strip():
         start += 1
-    while end > start and lines[end - 1].strip() in ("", "---"):
+    while end > start and (not lines[end - 1].strip() or _RULE.fullmatch(lines[end - 1])):
         end -= 1
     return "\n".join(lines[start:end]), start
+
+
+def _group_by_three(tokens: Sequence[Token]) -> Iterator[tuple[Token, Token, Token]]:
+    return zip(tokens, tokens[1:], tokens[2:], strict=False)
