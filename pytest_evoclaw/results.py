@@ -10,6 +10,8 @@ from typing import Any
 from typing import Literal
 
 from pytest_evoclaw.judge_facts import JudgeFacts as JudgeFacts
+from pytest_evoclaw.skill_records import ConsultedSkill as ConsultedSkill
+from pytest_evoclaw.skill_records import SkillFacts as SkillFacts
 from pytest_evoclaw.usage import UNKNOWN_USAGE as UNKNOWN_USAGE
 from pytest_evoclaw.usage import Usage as Usage
 from pytest_evoclaw.usage import UsageSource as UsageSource
@@ -143,20 +145,6 @@ class Execution:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SkillFacts:
-    """One created skill, as reported; ``problems`` is empty when it is valid."""
-
-    name: str
-    path: str
-    description: str = ""
-    content_length: int = 0
-    scripts_count: int = 0
-    references_count: int = 0
-    frontmatter: str = ""
-    problems: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseResult:
     """One phase of a trial. Folder and file names are relative to the session's folder."""
 
@@ -172,6 +160,7 @@ class PhaseResult:
     skill_changes: tuple[str, ...] = ()
     fixture_changes: tuple[str, ...] = ()
     created_skills: tuple[SkillFacts, ...] = ()
+    consulted_skills: tuple[ConsultedSkill, ...] = ()
     notes: tuple[str, ...] = ()
 
     @classmethod
@@ -189,6 +178,9 @@ class PhaseResult:
                 "skill_changes": tuple(data["skill_changes"]),
                 "fixture_changes": tuple(data["fixture_changes"]),
                 "created_skills": tuple(SkillFacts(**s) for s in skills),
+                "consulted_skills": tuple(
+                    ConsultedSkill(**each) for each in data.get("consulted_skills", ())
+                ),
                 "notes": tuple(data["notes"]),
             }
         )

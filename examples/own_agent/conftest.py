@@ -18,6 +18,7 @@ class Shell:
     name = "shell"
     uses_model = False
     own_files: tuple[str, ...] = ()
+    skill_folders: tuple[str, ...] = ()
 
     def check(self) -> str:
         return "1"

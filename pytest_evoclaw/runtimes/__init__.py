@@ -95,6 +95,7 @@ class Runtime(Protocol):
     name: str
     uses_model: bool  # zero model turns void the execution, and ``--evo-model`` is needed
     own_files: tuple[str, ...]  # names that the program itself writes at the workspace's top
+    skill_folders: tuple[str, ...]  # where it looks for skills, besides ``skills/``
 
     def check(self) -> str:
         """Return the version; raise SettingsError if the program is missing or unusable."""

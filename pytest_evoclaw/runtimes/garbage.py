@@ -20,6 +20,7 @@ class Garbage:
     name = "garbage"
     uses_model = False
     own_files: tuple[str, ...] = ()
+    skill_folders: tuple[str, ...] = ()
 
     def check(self) -> str:
         """Return the version."""

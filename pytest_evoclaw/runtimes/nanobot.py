@@ -58,6 +58,7 @@ class Nanobot:
     name = "nanobot"
     uses_model = True
     own_files: tuple[str, ...] = (".nanobot", "memory")
+    skill_folders: tuple[str, ...] = ()
 
     def __init__(self, binary: Path | None) -> None:
         self._binary = binary

@@ -19,6 +19,7 @@ class Nop:
     name = "nop"
     uses_model = False
     own_files: tuple[str, ...] = ()
+    skill_folders: tuple[str, ...] = ()
 
     def check(self) -> str:
         """Return the version."""

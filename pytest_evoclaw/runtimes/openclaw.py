@@ -59,6 +59,7 @@ class Openclaw:
     name = "openclaw"
     uses_model = True
     own_files: tuple[str, ...] = (".openclaw",)
+    skill_folders: tuple[str, ...] = ()
 
     def __init__(self, binary: Path | None) -> None:
         self._binary = binary

@@ -41,6 +41,7 @@ class Oracle:
     name = "oracle"
     uses_model = False
     own_files: tuple[str, ...] = ()
+    skill_folders: tuple[str, ...] = ()
 
     def check(self) -> str:
         """Return the version."""

@@ -54,6 +54,7 @@ class Scripted:
     name = "scripted"
     uses_model = False
     own_files: tuple[str, ...] = ()
+    skill_folders: tuple[str, ...] = ()
 
     def __init__(self, script: Path | None) -> None:
         self._script = script

@@ -22,6 +22,7 @@ class Caller:
     name = "caller"
     uses_model = True
     own_files = ()
+    skill_folders = ()
 
     def check(self):
         return "1"

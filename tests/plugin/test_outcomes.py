@@ -145,6 +145,7 @@ def test_a_runtime_that_raises_keeps_its_traceback_and_is_not_scored(suite):
             name = "broken"
             uses_model = False
             own_files = ()
+            skill_folders = ()
 
             def check(self):
                 return "1"
@@ -170,6 +171,7 @@ def test_a_phase_that_cannot_be_started_is_on_record_and_not_scored(suite):
             name = "missing"
             uses_model = False
             own_files = ()
+            skill_folders = ()
 
             def check(self):
                 return "1"
