@@ -9,12 +9,14 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_evoclaw.errors import TaskFormatError
 
 if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
 SECTIONS = (
@@ -143,9 +145,15 @@ def _is_python(info: str) -> bool:
 
 
 def _parse(text: str) -> Sequence[Token]:
+    return _make_parser().parse(text)
+
+
+@cache
+def _make_parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
-    return MarkdownIt("commonmark").parse(text)
+    # Headings, fences and items are blocks; what is inside a line would take half the time.
+    return MarkdownIt("commonmark").disable("inline")
 
 
 def _find_headings(text: str, tag: str) -> Iterator[tuple[str, int, int]]:
