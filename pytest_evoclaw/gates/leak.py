@@ -51,23 +51,26 @@ def create() -> Gate:
 
 
 def _look_at_task(task: Task, answers: Answers) -> Iterator[str]:
-    """Look at prompt and frontmatter; the other sections are for people and judges."""
-    lines = task.path.read_text(encoding="utf-8-sig").splitlines()
-    end = next((n for n, line in enumerate(lines[1:], start=1) if line.rstrip() == "---"), 0)
-    length = len(task.prompt.splitlines())
+    """Look at frontmatter and prompt; the other sections are for people and judges."""
+    text = task.path.read_text(encoding="utf-8-sig")
+    frontmatter = read_frontmatter(task.path, text)
+    for name, value in frontmatter.fields.items():
+        if name != "workspace_files":
+            place = f"{task.path}:{frontmatter.find_line((name,))}: {name}"
+            yield from _name_answers(place, str(value), answers)
+    lines = text.splitlines()
     first = _find_first_line(lines, task)
-    for start, part, words in (
-        (0, lines[:end], "frontmatter"),
-        (first, lines[first : first + length], "Prompt"),
-    ):
-        for number, line in enumerate(part, start=start + 1):
-            for value in answers.find_in(line):
-                yield (
-                    f"{task.path}:{number}: {words}: found {value!r}, "
-                    f"which is the answer at {answers.places[value]}"
-                )
-            if words == "Prompt" and re.search(r"\bgraders?/|\bsolve\(workspace", line):
-                yield f"{task.path}:{number}: Prompt: names the grader"
+    shown = lines[first : first + len(task.prompt.splitlines())]
+    for number, line in enumerate(shown, start=first + 1):
+        place = f"{task.path}:{number}: Prompt"
+        yield from _name_answers(place, line, answers)
+        if re.search(r"\bgraders?/|\bsolve\(workspace", line):
+            yield f"{place}: names the grader"
+
+
+def _name_answers(place: str, text: str, answers: Answers) -> Iterator[str]:
+    for value in answers.find_in(text):
+        yield f"{place}: found {value!r}, which is the answer at {answers.places[value]}"
 
 
 def _find_first_line(lines: list[str], task: Task) -> int:
@@ -105,10 +108,10 @@ def _look_at_comments(task: Task, answers: Answers) -> Iterator[str]:
 
 
 def _look_at_places(task: Task) -> Iterator[str]:
+    """Look for links among the inputs; graders and task files are refused by the reader."""
     text = task.path.read_text(encoding="utf-8-sig")
     frontmatter = read_frontmatter(task.path, text)
     entries: list[Any] = frontmatter.fields.get("workspace_files", [])
-    hidden = {path.resolve() for path in (task.grader, task.path) if path is not None}
     for number, (entry, file) in enumerate(zip(entries, task.workspace_files, strict=True)):
         if file.source is None:
             continue
@@ -116,11 +119,6 @@ def _look_at_places(task: Task) -> Iterator[str]:
         written = entry if isinstance(entry, str) else entry["source"]
         if link := _find_link(task.root, written):
             yield f"{place}: found {written!r}, where {link} is a symlink"
-        top = task.root.resolve()
-        if file.source in hidden or any(
-            file.source.is_relative_to(top / folder) for folder in ("graders", "tasks")
-        ):
-            yield f"{place}: found {written!r}, which gives the grader or the task file to agents"
 
 
 def _find_link(root: Path, name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import zipfile
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -58,7 +59,7 @@ def _open_workbook(data: bytes) -> Any:
 
     try:
         return openpyxl.load_workbook(io.BytesIO(data))
-    except (InvalidFileException, KeyError, OSError) as error:
+    except (InvalidFileException, KeyError, OSError, zipfile.BadZipFile) as error:
         raise ValueError(f"not a workbook: {error}") from error
 
 
@@ -96,7 +97,7 @@ def _open_document(data: bytes) -> Any:
 
     try:
         return docx.Document(io.BytesIO(data))
-    except (PackageNotFoundError, KeyError, OSError) as error:
+    except (PackageNotFoundError, KeyError, OSError, zipfile.BadZipFile) as error:
         raise ValueError(f"not a document: {error}") from error
 
 
