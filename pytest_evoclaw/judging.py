@@ -17,6 +17,8 @@ from pytest_evoclaw.errors import SettingsError
 from pytest_evoclaw.grading import Grader
 from pytest_evoclaw.grading import choose_automated
 from pytest_evoclaw.grading import choose_grader
+from pytest_evoclaw.judge_settings import WARN_OFF
+from pytest_evoclaw.judge_settings import warn_own_model
 from pytest_evoclaw.options import evo_config_key
 from pytest_evoclaw.registry import make_part
 from pytest_evoclaw.session import evo_session_key
@@ -107,7 +109,7 @@ def find_warnings(config: pytest.Config) -> tuple[str, ...]:
     """Return what a reader of the scores has to know about their judge."""
     evo, judge = config.stash[evo_config_key], find_judge(config)
     if not evo.judge.on:
-        return ("the judge is off: hybrid tasks are graded by their automated part alone",)
+        return (WARN_OFF,)
     if judge is None:
         return ()
     own, agents = judge.completer.endpoint, find_session(config).endpoints
@@ -115,7 +117,7 @@ def find_warnings(config: pytest.Config) -> tuple[str, ...]:
         name == judge.model or (point.base_url, point.model) == (own.base_url, own.model)
         for name, point in agents.items()
     ):
-        return (f"the judge {judge.model} is the agents' own model, which may favour itself",)
+        return (warn_own_model(judge.model),)
     return ()
 
 
