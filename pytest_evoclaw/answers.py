@@ -69,7 +69,10 @@ def _show_answer(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     if isinstance(value, str) and not _NUMBER.fullmatch(value.strip()):
-        return value.strip() if len(value.strip()) >= TEXT_CHARACTERS else ""
+        words = value.strip()
+        # One word such as "failed" is language: a prompt may need it, as a label or by chance.
+        is_word = words.isalpha() and words.islower()
+        return words if len(words) >= TEXT_CHARACTERS and not is_word else ""
     text = _normalise(str(value).strip())
     return text if sum(sign.isdigit() for sign in text) >= NUMBER_DIGITS else ""
 

@@ -47,8 +47,19 @@ def test_an_answer_is_found_in_other_spellings(task, value, text):
         ({"a": "numbers.json"}, "read numbers.json"),
         (["string"] * 3, "a string"),
         ({"a": True}, "true"),
+        ({"a": "failed"}, "if it failed"),
     ],
-    ids=["few digits", "other number", "short", "inside", "key", "file", "word", "boolean"],
+    ids=[
+        "few digits",
+        "other number",
+        "short",
+        "inside",
+        "key",
+        "file",
+        "format",
+        "boolean",
+        "word",
+    ],
 )
 def test_what_a_prompt_has_to_say_is_no_leak(task, value, text):
     assert not list(collect(task, value).find_in(text))
