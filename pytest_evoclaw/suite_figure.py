@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 FORMATS = (".svg", ".png")
 INK = "#30506d"
+SLOTS = 7  # a chart of fewer bars keeps them thin
 
 
 def draw_stats(stats: SuiteStats, path: Path) -> None:
@@ -46,9 +47,12 @@ def draw_stats(stats: SuiteStats, path: Path) -> None:
 
 
 def _draw_bars(axes: Axes, title: str, counts: Mapping[Any, int]) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     bars = axes.barh([str(name) for name in counts], list(counts.values()), color=INK)
     axes.bar_label(bars, padding=2)
-    axes.invert_yaxis()
+    axes.set_ylim(max(len(counts), SLOTS) - 0.5, -0.5)
     axes.margins(x=0.12)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_title(title)
     axes.spines[["top", "right"]].set_visible(False)
