@@ -24,6 +24,7 @@ from pytest_evoclaw.published import describe_arm
 from pytest_evoclaw.published import name_reason
 from pytest_evoclaw.published import name_slug
 from pytest_evoclaw.results import TrialResult
+from pytest_evoclaw.statistics import describe_statistics
 from pytest_evoclaw.verdict import find_faults
 
 BENCHMARK = "EvoClawBench"
@@ -157,7 +158,7 @@ def _describe_session(facts: SessionFacts) -> dict[str, Any]:
 def _describe_group(results: Sequence[TrialResult], facts: SessionFacts) -> dict[str, Any]:
     runtime, model = results[0].trial.runtime, results[0].trial.model
     modes = _list_modes(results)
-    arms = _collect_arms(results)
+    arms = collect_arms(results)
     official = [arm for arm in arms if arm.official]
     return {
         "benchmark": BENCHMARK,
@@ -184,11 +185,13 @@ def _describe_group(results: Sequence[TrialResult], facts: SessionFacts) -> dict
         "pass_score": facts.pass_score,
         "counts": _count_trials(results, facts.pass_score),
         "usage_all_trials": total_usage(select_all(result) for result in results),
+        "statistics": describe_statistics(official, modes, facts.pass_score),
         **describe_judge_usage(results),
     }
 
 
-def _collect_arms(results: Sequence[TrialResult]) -> list[Arm]:
+def collect_arms(results: Sequence[TrialResult]) -> list[Arm]:
+    """Gather the results of one runtime and model by task and mode, in the order they come."""
     cells: dict[tuple[str, str], list[TrialResult]] = {}
     for result in results:
         cells.setdefault((result.trial.task_id, result.trial.mode), []).append(result)

@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+# A pytester session drops the modules that it was first to import, and numpy loads only once.
+import pytest_evoclaw.resampling  # noqa: F401
+
 TASK = """\
 ---
 id: {id}
