@@ -43,7 +43,7 @@ COMMAND_KEYS = ("command", "cmd")
 # mini-swe-agent ends with this command and in no other way; its instructions say so.
 SUBMIT = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 # Claude Code's tools want absolute paths; its instructions name the folder.
-FOLDER = re.compile(r"working directory:\s*(/\S+)", re.IGNORECASE)
+FOLDER = re.compile(r"working directory:\s*(/[^\n]*\S)", re.IGNORECASE)
 PIECE = 48_000  # bytes by one command: Linux takes arguments of less than 128 KiB
 
 

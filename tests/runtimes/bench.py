@@ -31,6 +31,7 @@ from pytest_evoclaw.phases import PhaseSettings
 from pytest_evoclaw.registry import make_part
 from pytest_evoclaw.results import Trial
 from pytest_evoclaw.results import TrialResult
+from pytest_evoclaw.results import Usage
 from pytest_evoclaw.runtimes import Runtime
 from pytest_evoclaw.runtimes import RuntimeSettings
 from pytest_evoclaw.skills import read_skill_creator
@@ -53,6 +54,8 @@ from tests.model_talk import EMPTY
 from tests.model_talk import TOO_LONG
 from tests.model_talk import Api
 from tests.model_talk import Brain
+from tests.model_talk import ModelRequest
+from tests.model_talk import Reply
 from tests.model_talk import fail
 
 PROMPT = "Read `inputs/numbers.json`."  # how the prompt of the task begins
@@ -123,6 +126,16 @@ ADAPTERS = (
     ),
 )
 
+
+def go_on(request: ModelRequest) -> Reply:
+    """Solve the task after :func:`break_arguments`, whose call some agents mend and others keep."""
+    messages = (
+        replace(said, calls=tuple(each for each in said.calls if "broken" not in each.text))
+        for said in request.messages
+    )
+    return SOLVE(replace(request, messages=tuple(messages)))
+
+
 # What a model or its server does wrong, and whether the trial is scored all the same.
 FAULTS: dict[str, tuple[Brain | None, bool]] = {
     "refused": (None, False),
@@ -131,7 +144,7 @@ FAULTS: dict[str, tuple[Brain | None, bool]] = {
     "429 for ever": (faulty(429), False),
     "500": (faulty(500), False),
     "cut stream": (lambda request: CUT, False),
-    "broken arguments": (sequence(break_arguments, SOLVE), True),
+    "broken arguments": (sequence(break_arguments, go_on), True),
     "unknown tool": (sequence(call_unknown_tool, SOLVE), True),
     "empty answer": (lambda request: EMPTY, False),
     "context overflow": (sequence(SOLVE, TOO_LONG), True),
@@ -142,7 +155,7 @@ def make_fault(name: str) -> Brain | None:
     """Return a fresh brain, because sequences count."""
     fresh: dict[str, Brain] = {
         "429 then fine": sequence(fail(429, 0), SOLVE),
-        "broken arguments": sequence(break_arguments, SOLVE),
+        "broken arguments": sequence(break_arguments, go_on),
         "unknown tool": sequence(call_unknown_tool, SOLVE),
         "context overflow": sequence(SOLVE, TOO_LONG),
     }
@@ -241,6 +254,12 @@ class Bench:
             (folder / path).write_bytes(content.encode())
         task = read_task(folder / "tasks/task_01_numbers.md", folder)
         return replace(task, timeout_seconds=wish.seconds or self.default_seconds)
+
+
+def tell_usage(usage: Usage) -> tuple[int | None, ...]:
+    """Return what a server of any of the APIs tells: input, output, cached, requests."""
+    counts = (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens)
+    return (*counts, usage.request_count)
 
 
 def count_processes(folder: Path) -> int:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+pytest.register_assert_rewrite("tests.runtimes.contract")
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the mark before files are collected, which ``--strict-markers`` wants."""

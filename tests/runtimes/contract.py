@@ -41,6 +41,7 @@ from tests.runtimes.bench import Bench
 from tests.runtimes.bench import Wish
 from tests.runtimes.bench import find_closed_url
 from tests.runtimes.bench import make_fault
+from tests.runtimes.bench import tell_usage
 
 SPY = "xyzzy-of-the-user"
 WEIRD = (
@@ -117,7 +118,7 @@ class Contract:
         assert (phase.execution.status, phase.execution.exit_code) == ("success", 0)
         assert (phase.execution.survivors, outcome.left) == (0, 0)
         assert phase.execution.turns == len(server.replies)
-        assert phase.execution.usage == server.sent_usage
+        assert tell_usage(phase.execution.usage) == tell_usage(server.sent_usage)
         assert not any("usage differs" in note for note in phase.notes)
         assert not phase.fixture_changes
         transcript = outcome.read_transcript()
@@ -294,7 +295,8 @@ class Contract:
         with ModelServer(replace(SOLVE, files=solve)) as server, ThreadPoolExecutor(count) as pool:
             seen = list(pool.map(work, range(count)))
         assert [(score, word) for score, word, _ in seen] == [(1.0, str(n)) for n in range(count)]
-        assert Usage.total(usage for _, _, usage in seen) == server.sent_usage
+        total = Usage.total(usage for _, _, usage in seen)
+        assert tell_usage(total) == tell_usage(server.sent_usage)
 
     def test_nobody_but_loopback_is_spoken_to(self, bench, tmp_path):
         if shutil.which("strace") is None:
