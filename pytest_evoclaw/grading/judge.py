@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from dataclasses import dataclass
 from dataclasses import field
+from importlib.util import find_spec
 from typing import Any
 
 from pytest_evoclaw.endpoints import find_endpoint
+from pytest_evoclaw.errors import SettingsError
 from pytest_evoclaw.grading import GradingJob
 from pytest_evoclaw.grading import JudgeFailed
 from pytest_evoclaw.grading.checklist import bound_message
@@ -203,6 +205,8 @@ def make_judge(
     """Return the judge that is asked for, if any; SettingsError if it cannot be reached."""
     if settings.model is None:
         return None
+    if find_spec("openai") is None:
+        raise SettingsError("judges need the extra: pip install 'pytest-evoclaw[judge]'")
     endpoint = find_endpoint(settings.model, settings.base_url, variables)
     limits = CompletionLimits(call_seconds=settings.seconds, total_seconds=TRIES * settings.seconds)
     completer = Completer(endpoint=endpoint, limits=limits, pool=pool)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -8,9 +9,13 @@ from pathlib import Path
 import pytest
 
 from pytest_evoclaw.errors import Reason
+from pytest_evoclaw.errors import SettingsError
 from pytest_evoclaw.grading import GradingJob
 from pytest_evoclaw.grading import JudgeFailed
 from pytest_evoclaw.grading.judge import KEPT_CHARACTERS
+from pytest_evoclaw.grading.judge import make_judge
+from pytest_evoclaw.judge_settings import JudgeSettings
+from pytest_evoclaw.slots import SlotPool
 from pytest_evoclaw.transcript import Message
 from pytest_evoclaw.transcript import TextItem
 from pytest_evoclaw.transcript import Transcript
@@ -20,6 +25,10 @@ from tests.grading.made_judge import open_judge
 from tests.model_server import Brain
 from tests.model_server import Tokens
 from tests.model_server import say
+from tests.test_deliverables import make_document
+from tests.test_deliverables import make_workbook
+from tests.test_deliverables import make_zip
+from tests.test_deliverables import write_outputs
 
 VERDICT = '{"verdict_id": "0123456789abcdef", "criteria": {"c1": {"reason": "best", "score": 1}, '
 VERDICT += '"c2": {"reason": "best", "score": 1}}}'
@@ -232,3 +241,40 @@ def test_usage_that_the_provider_does_not_report_is_unknown(tmp_path: Path):
     assert facts is not None
     assert facts.usage.total_tokens is None
     assert Tokens().prompt == 1000
+
+
+def test_a_judge_without_its_client_says_what_to_install(monkeypatch, tmp_path: Path):
+    monkeypatch.setitem(sys.modules, "openai", None)
+    settings = JudgeSettings(model="m", base_url="http://127.0.0.1:1/v1")
+    with pytest.raises(SettingsError, match=r"pip install 'pytest-evoclaw\[judge\]'"):
+        make_judge(settings, {}, SlotPool(folder=tmp_path, size=1))
+
+
+def test_no_judge_is_made_that_nobody_named(tmp_path: Path):
+    variables = {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "OPENAI_API_KEY": "sk-1"}
+    assert make_judge(JudgeSettings(), variables, SlotPool(folder=tmp_path, size=1)) is None
+
+
+def test_of_forty_files_of_mixed_types_the_results_say_what_the_judge_saw(tmp_path: Path):
+    job = make_job(tmp_path)
+    files: dict[str, bytes | str] = {f"long_{n:02}.txt": "long " * 10_000 for n in range(30)}
+    files |= {f"book_{n}.xlsx": make_workbook() for n in range(3)}
+    files |= {f"minutes_{n}.docx": make_document() for n in range(3)}
+    files |= {"all.zip": make_zip({"a.md": b"# Inside"}), "one.png": b"\x89PNG\0", "no.xlsx": b"PK"}
+    write_outputs(job.workspace, files)
+    with open_judge(judges.good()) as (judge, server):
+        facts = judge.grade(job).judge
+    assert facts is not None
+    assert len(facts.seen) == 40
+    prompt = server.requests[0].prompt
+    for seen in facts.seen:
+        assert f"{seen.path} ({seen.kind}, {seen.size} bytes)" in prompt
+        assert f"Not shown: {seen.cut}" in prompt or not seen.cut
+    assert sum(seen.shown for seen in facts.seen) <= 60_000
+    assert facts.prompt_characters == len(server.requests[0].system) + len(prompt) < 75_000
+    for words in ("item 2\t2\t=B2*2", "[Heading 1] Minutes", "# Inside", "three days late."):
+        assert words in prompt
+    cut = {seen.path: seen.cut for seen in facts.seen if seen.cut}
+    assert len(cut) == 31
+    assert "for want of room" in cut["outputs/long_00.txt"]
+    assert "not text" in cut["outputs/one.png"]
