@@ -34,8 +34,9 @@ PUBLISHED_MODES = (BASELINE, "preskill", "postskill")
 TIE = 1e-9  # scores are means of floats: what differs less is the same score
 
 Select = Callable[[TrialResult], Executions]
+Measure = Callable[[Executions], float | None]
 # Each resource of ``efficiency_vs_baseline`` and how to measure it in one trial.
-RESOURCES: tuple[tuple[str, Callable[[Executions], float | None]], ...] = (
+RESOURCES: tuple[tuple[str, Measure], ...] = (
     ("token_efficiency_gain", total_tokens),
     ("cost_efficiency_gain", total_cost),
     ("time_efficiency_gain", total_seconds),
@@ -143,8 +144,8 @@ def _compute_scope(
         "efficiency_vs_baseline": {
             mode: {
                 name: compute_efficiency(
-                    _measure_tasks([pair.candidate for pair in matched], select, measure),
-                    _measure_tasks([pair.baseline for pair in matched], select, measure),
+                    measure_tasks([pair.candidate for pair in matched], select, measure),
+                    measure_tasks([pair.baseline for pair in matched], select, measure),
                 )
                 for name, measure in RESOURCES
             }
@@ -153,10 +154,9 @@ def _compute_scope(
     }
 
 
-def _measure_tasks(
-    arms: Sequence[Arm], select: Select, measure: Callable[[Executions], float | None]
-) -> float | None:
-    # Per task the mean over its repeats: the sides may have different numbers of scored ones.
+def measure_tasks(arms: Sequence[Arm], select: Select, measure: Measure) -> float | None:
+    """Add up what tasks used, per task the mean over scored repeats; None if any is unknown."""
+    # A mean, because the sides of a comparison may have different numbers of scored repeats.
     means: list[float] = []
     for arm in arms:
         amounts = [measure(select(result)) for result in arm.scored]

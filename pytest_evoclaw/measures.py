@@ -28,6 +28,9 @@ FINAL_PHASES = {
     "preskill": "execution",
     "postskill": "second_execution",
     "transfer": "second_execution",
+    "preskill-empty": "execution",
+    "preskill-irrelevant": "execution",
+    "postskill-discard": "second_execution",
 }
 
 

@@ -1,0 +1,95 @@
+"""A session that is over, read back from its folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from pytest_evoclaw.errors import SettingsError
+from pytest_evoclaw.journal import read_journal
+from pytest_evoclaw.measures import Arm
+from pytest_evoclaw.measures import order_naturally
+from pytest_evoclaw.metrics import SessionFacts
+from pytest_evoclaw.metrics import collect_arms
+from pytest_evoclaw.results import TrialResult
+
+METRICS = "metrics.json"
+JOURNAL = "trials.jsonl"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredGroup:
+    """One runtime and model of a session; ``arms`` are those of official tasks, if there are any.
+
+    They are in natural order of tasks.
+    """
+
+    runtime: str
+    model: str | None
+    arms: tuple[Arm, ...]
+
+    @property
+    def label(self) -> str:
+        """The runtime and its model, for people."""
+        return f"{self.runtime} {self.model}" if self.model else self.runtime
+
+    def select(self, mode: str) -> list[Arm]:
+        """Return the tasks of one mode."""
+        return [arm for arm in self.arms if arm.mode == mode]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredSession:
+    """A session's facts and results; of a trial with several attempts the last one counts."""
+
+    folder: Path
+    facts: SessionFacts
+    results: tuple[TrialResult, ...]
+    not_run: int = 0
+
+    @property
+    def groups(self) -> tuple[StoredGroup, ...]:
+        """The results by runtime and model."""
+        keys = {(r.trial.runtime, r.trial.model) for r in self.results}
+        return tuple(
+            _make_group(runtime, model, self.results)
+            for runtime, model in sorted(keys, key=lambda key: (key[0], key[1] or ""))
+        )
+
+
+def read_session(folder: Path) -> StoredSession:
+    """Read a session's folder; SettingsError names what is missing or damaged in it."""
+    for name in (METRICS, JOURNAL):
+        if not (folder / name).is_file():
+            raise SettingsError(f"{folder}: found no {name}, allowed the folder of a session")
+    try:
+        metrics = json.loads((folder / METRICS).read_text(encoding="utf-8"))
+        facts = read_facts(metrics["session"])
+        not_run = int(metrics["counts"].get("not_run", 0))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise SettingsError(f"{folder / METRICS}: no metrics of a session: {error!r}") from error
+    try:
+        results = read_journal(folder / JOURNAL)
+    except ValueError as error:
+        raise SettingsError(str(error)) from error
+    last = {result.trial: result for result in results}
+    return StoredSession(folder=folder, facts=facts, results=tuple(last.values()), not_run=not_run)
+
+
+def read_facts(data: dict[str, Any]) -> SessionFacts:
+    """Rebuild the facts from ``session`` of metrics.json; KeyError or TypeError if they are not."""
+    known = {field.name: data[field.name] for field in fields(SessionFacts) if field.name in data}
+    listed = {name: tuple(known[name]) for name in ("modes", "models", "warnings")}
+    return SessionFacts(**{**known, **listed})
+
+
+def _make_group(runtime: str, model: str | None, results: Iterable[TrialResult]) -> StoredGroup:
+    mine = [r for r in results if (r.trial.runtime, r.trial.model) == (runtime, model)]
+    mine.sort(key=lambda result: (order_naturally(result.trial.task_id), result.trial.repeat))
+    arms = collect_arms(mine)
+    official = tuple(arm for arm in arms if arm.official)
+    return StoredGroup(runtime=runtime, model=model, arms=official or tuple(arms))
