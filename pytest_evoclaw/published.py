@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
-from typing import NotRequired
-from typing import TypedDict
 
 from pytest_evoclaw.errors import Reason
 from pytest_evoclaw.judge_metrics import describe_judgement
@@ -19,70 +18,15 @@ from pytest_evoclaw.measures import find_final_phase
 from pytest_evoclaw.measures import select_all
 from pytest_evoclaw.measures import select_final
 from pytest_evoclaw.measures import total_usage
+from pytest_evoclaw.published_entries import ExecutionEntry
+from pytest_evoclaw.published_entries import GradeEntry
+from pytest_evoclaw.published_entries import SkillEntry
 from pytest_evoclaw.results import Grade
 from pytest_evoclaw.results import PhaseResult
 from pytest_evoclaw.results import SkillFacts
 from pytest_evoclaw.results import Trial
 from pytest_evoclaw.results import TrialResult
 from pytest_evoclaw.skill_facts import compute_quality
-
-
-class GradeEntry(TypedDict):
-    """The grade of one phase; ``breakdown`` has each check's score by its published name."""
-
-    task_id: str
-    score: float
-    max_score: float
-    grading_type: str
-    breakdown: dict[str, float]
-    notes: str
-    sub_problem_scores: dict[str, float]
-    repeat: int
-    phase: str
-    variant: NotRequired[int]  # of trials on other fixtures than the official ones
-    judge: NotRequired[dict[str, Any]]  # only where one judged
-
-
-class ExecutionEntry(TypedDict):
-    """One agent process; ``transcript``, ``workspace`` and the logs are links to artifacts."""
-
-    agent_id: str
-    task_id: str
-    status: str
-    transcript: str
-    usage: UsageEntry
-    workspace: str
-    exit_code: int | None
-    timed_out: bool
-    execution_time: float
-    stdout: str
-    stderr: str
-    mode: str
-    skill_hash_before: str
-    skill_hash_after: str
-    skill_mutation_violation: bool
-    fixture_mutation_violation: bool
-    repeat: int
-    phase: str
-    scored: bool
-    limit: str | None
-    turns: int | None
-    variant: NotRequired[int]
-
-
-class SkillEntry(TypedDict):
-    """One created skill; ``content_length`` counts characters of its body."""
-
-    name: str
-    path: str
-    content_length: int
-    frontmatter: str
-    has_scripts: bool
-    scripts_count: int
-    references_count: int
-    problems: list[str]
-    quality: float
-    repeat: int
 
 
 def describe_arm(arm: Arm) -> dict[str, Any]:
@@ -265,6 +209,7 @@ def _describe_execution(result: TrialResult, phase: PhaseResult) -> ExecutionEnt
         "scored": result.score is not None,
         "limit": execution.limit,
         "turns": execution.turns,
+        "consulted_skills": [asdict(each) for each in phase.consulted_skills],
     }
     if trial.variant is not None:
         entry["variant"] = trial.variant
