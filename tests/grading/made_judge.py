@@ -73,7 +73,9 @@ def grade(workspace, check):
     with check("days", sub_problem=1):
         assert "three days" in workspace.text("outputs/letter.txt")
 """
-LIMITS = CompletionLimits(call_seconds=1.0, total_seconds=2.0, retries=2)
+# A busy machine may take seconds for what takes milliseconds.
+PATIENT = CompletionLimits(call_seconds=20.0, total_seconds=40.0, retries=2)
+HASTY = CompletionLimits(call_seconds=1.0, total_seconds=2.0, retries=2)
 
 
 def make_task(folder: Path, grading_type: str = "llm_judge", weights: str = "") -> Task:
@@ -103,8 +105,10 @@ def make_job(folder: Path, **options: Any) -> GradingJob:
 
 
 @contextmanager
-def open_judge(brain: Brain, samples: int = 1) -> Iterator[tuple[Judge, ModelServer]]:
+def open_judge(
+    brain: Brain, samples: int = 1, limits: CompletionLimits = PATIENT
+) -> Iterator[tuple[Judge, ModelServer]]:
     with ModelServer(brain) as server:
         endpoint = Endpoint(model="judge-1", base_url=server.base_url, api_key="none")
-        completer = Completer(endpoint=endpoint, limits=LIMITS, randomness=random.Random(1))
+        completer = Completer(endpoint=endpoint, limits=limits, randomness=random.Random(1))
         yield Judge(model="judge-1", completer=completer, samples=samples), server
