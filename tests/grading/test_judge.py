@@ -15,6 +15,7 @@ from pytest_evoclaw.grading import JudgeFailed
 from pytest_evoclaw.grading.judge import KEPT_CHARACTERS
 from pytest_evoclaw.grading.judge import make_judge
 from pytest_evoclaw.judge_settings import JudgeSettings
+from pytest_evoclaw.llm import CompletionLimits
 from pytest_evoclaw.slots import SlotPool
 from pytest_evoclaw.transcript import Message
 from pytest_evoclaw.transcript import TextItem
