@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_evoclaw.errors import SettingsError
+from pytest_evoclaw.group_metrics import PUBLISHED_MODES
 from pytest_evoclaw.journal import read_journal
 from pytest_evoclaw.measures import Arm
 from pytest_evoclaw.measures import order_naturally
@@ -19,6 +20,17 @@ from pytest_evoclaw.results import TrialResult
 
 METRICS = "metrics.json"
 JOURNAL = "trials.jsonl"
+# What must be equal for scores of two sessions to be measured in the same way.
+SETTINGS = (
+    "version",
+    "environment",
+    "judge_model",
+    "runs_per_task",
+    "pass_score",
+    "timeout_factor",
+    "feedback",
+)
+MERGED_FROM = "merged_from"  # an option that only says where a session is from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +48,13 @@ class StoredGroup:
     def label(self) -> str:
         """The runtime and its model, for people."""
         return f"{self.runtime} {self.model}" if self.model else self.runtime
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """The modes that were tried: those of the paper first, then by name."""
+        found = {arm.mode for arm in self.arms}
+        published = [mode for mode in PUBLISHED_MODES if mode in found]
+        return (*published, *sorted(found.difference(published)))
 
     def select(self, mode: str) -> list[Arm]:
         """Return the tasks of one mode."""
@@ -87,9 +106,29 @@ def read_facts(data: dict[str, Any]) -> SessionFacts:
     return SessionFacts(**{**known, **listed})
 
 
+def list_differences(one: SessionFacts, other: SessionFacts) -> list[str]:
+    """Return the settings that differ, as ``name: found X and Y``; empty if scores compare."""
+    pairs = {name: (getattr(one, name), getattr(other, name)) for name in SETTINGS}
+    for name in sorted({*one.options, *other.options} - {MERGED_FROM}):
+        pairs[name] = (one.options.get(name), other.options.get(name))
+    for name in sorted({*one.runtimes} & {*other.runtimes}):
+        pairs[name] = (one.runtimes[name], other.runtimes[name])
+    return [
+        f"{name}: found {left!r} and {right!r}"
+        for name, (left, right) in pairs.items()
+        if left != right
+    ]
+
+
+def _order_result(result: TrialResult) -> tuple[Any, ...]:
+    trial = result.trial
+    variant = -1 if trial.variant is None else trial.variant
+    return order_naturally(trial.task_id), trial.mode, trial.repeat, variant
+
+
 def _make_group(runtime: str, model: str | None, results: Iterable[TrialResult]) -> StoredGroup:
     mine = [r for r in results if (r.trial.runtime, r.trial.model) == (runtime, model)]
-    mine.sort(key=lambda result: (order_naturally(result.trial.task_id), result.trial.repeat))
+    mine.sort(key=_order_result)
     arms = collect_arms(mine)
     official = tuple(arm for arm in arms if arm.official)
     return StoredGroup(runtime=runtime, model=model, arms=official or tuple(arms))

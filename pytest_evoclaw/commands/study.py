@@ -16,7 +16,7 @@ from pytest_evoclaw.registry import list_parts
 def add_arguments(parser: ArgumentParser) -> None:
     """Take the study's name and the session."""
     parser.add_argument("study", choices=list_parts("studies"), metavar="NAME")
-    parser.add_argument("session", type=Path, help="folder of a session: evo-results/…")
+    parser.add_argument("session", type=Path, help="Folder of a session: evo-results/…")
     parser.epilog = f"Studies: {', '.join(list_parts('studies'))}."
 
 

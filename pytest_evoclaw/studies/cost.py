@@ -61,12 +61,11 @@ def compute_points_per_million(points: float | None, extra_tokens: float | None)
 
 
 def _describe_group(group: StoredGroup) -> dict[str, Any]:
-    modes = sorted({arm.mode for arm in group.arms} - {BASELINE})
     return {
         "runtime": group.runtime,
         "model": group.model,
         "label": group.label,
-        "modes": [_describe_mode(group, mode) for mode in modes],
+        "modes": [_describe_mode(group, mode) for mode in group.modes if mode != BASELINE],
     }
 
 

@@ -47,7 +47,7 @@ def find_bin(score: float) -> str:
 
 
 def _describe_group(group: StoredGroup) -> dict[str, Any]:
-    modes = list(dict.fromkeys(arm.mode for arm in group.arms))
+    modes = list(group.modes)
     return {
         "runtime": group.runtime,
         "model": group.model,
