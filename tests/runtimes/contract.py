@@ -268,6 +268,15 @@ class Contract:
         if not unread and name != "context overflow":
             assert outcome.result.score == 1.0
 
+    def test_a_provider_without_the_api_that_it_speaks_is_told_as_such(self, bench):
+        if self.adapter.api == "chat":
+            pytest.skip("every provider has that API")
+        with ModelServer(SOLVE) as server:
+            outcome = bench.run(f"{server.root_url}/no/such/api", "api")
+        assert outcome.result.failure is not None
+        assert outcome.result.failure.reason == "provider_error"
+        assert "404" in outcome.result.failure.detail
+
     def test_a_prompt_arrives_byte_for_byte(self, bench):
         with ModelServer(SOLVE) as server:
             outcome = bench.run(server.base_url, "prompt", Wish(prompt=WEIRD))

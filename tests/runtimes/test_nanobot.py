@@ -191,12 +191,6 @@ def test_check_returns_the_version(nanobot):
     assert re.fullmatch(r"\d+\.\d+\.\d+.*", nanobot.check())
 
 
-def test_a_missing_program_is_a_usage_error_that_says_how_to_get_it(monkeypatch, tmp_path):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(SettingsError, match=r"found no program 'nanobot': install it \(pip inst"):
-        create(RuntimeSettings()).check()
-
-
 @pytest.mark.parametrize(
     ("first_line", "message"),
     [
@@ -265,16 +259,6 @@ def test_usage_that_the_server_does_not_report_is_unknown_and_not_estimated(desk
     assert (account.turns, account.problem) == (3, None)
 
 
-def test_nothing_but_the_model_is_connected_to(desk):
-    with listen() as proxy, ModelServer(solver({"the sum": FILES}, tokens=None)) as server:
-        url = f"http://127.0.0.1:{proxy.getsockname()[1]}"
-        desk.variables = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), url)
-        _, account = desk.work(server.base_url)
-        with pytest.raises(BlockingIOError):
-            proxy.accept()
-    assert account.problem is None
-
-
 def test_only_its_own_files_appear_beside_the_outputs(desk):
     with ModelServer(solver({"the sum": {}})) as server:
         desk.work(server.base_url)
@@ -302,17 +286,6 @@ def test_skills_of_the_workspace_are_offered_and_no_others(desk):
         desk.work(server.base_url)
     listed = re.findall(r"^- \*\*(.+?)\*\*", server.requests[0].system, re.MULTILINE)
     assert sorted(listed) == ["skill-creator", "weather-station"]
-
-
-def test_it_writes_a_skill_when_it_is_asked_to(desk):
-    desk.prompt = "Author a skill for sums."
-    skill = write_skill("adding")
-    brain = solver({"sum": FILES}, skills=skill, authoring=lambda prompt: "Author" in prompt)
-    with ModelServer(brain) as server:
-        _, account = desk.work(server.base_url)
-    assert account.problem is None
-    assert desk.file("skills/adding/SKILL.md") == skill["skills/adding/SKILL.md"]
-    assert not (desk.folders.workspace / "outputs/sum.json").exists()
 
 
 @pytest.mark.parametrize("prompt", WEIRD, ids=lambda prompt: repr(prompt[:12]))
