@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_evoclaw.group_metrics import PUBLISHED_MODES
+from pytest_evoclaw.group_metrics import TIE
 from pytest_evoclaw.group_metrics import compute_group_metrics
 from pytest_evoclaw.judge_metrics import describe_judge_usage
 from pytest_evoclaw.measures import Arm
@@ -54,6 +55,7 @@ class SessionFacts:
     environment_description: str = ""
     judge_model: str | None = None
     pass_score: float = 1.0
+    tie_band: float = TIE
     timeout_factor: float = 1.0
     feedback: str = "checks"
     workspaces: str = ""
@@ -145,6 +147,7 @@ def _describe_session(facts: SessionFacts) -> dict[str, Any]:
         "loaded_task_count": facts.loaded_task_count,
         "official_task_count": facts.official_task_count,
         "pass_score": facts.pass_score,
+        "tie_band": facts.tie_band,
         "timeout_factor": facts.timeout_factor,
         "feedback": facts.feedback,
         "workspaces": facts.workspaces,
@@ -185,7 +188,7 @@ def _describe_group(results: Sequence[TrialResult], facts: SessionFacts) -> dict
         "pass_score": facts.pass_score,
         "counts": _count_trials(results, facts.pass_score),
         "usage_all_trials": total_usage(select_all(result) for result in results),
-        "statistics": describe_statistics(official, modes, facts.pass_score),
+        "statistics": describe_statistics(official, modes, facts.pass_score, facts.tie_band),
         **describe_judge_usage(results),
     }
 

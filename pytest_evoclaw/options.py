@@ -35,6 +35,7 @@ class EvoConfig:
     repeat: int
     timeout_factor: float
     pass_score: float
+    tie_band: float
     feedback: Feedback
     judge: JudgeSettings
     results: Path
@@ -65,6 +66,7 @@ class EvoConfig:
             repeat=option.count("evo_repeat"),
             timeout_factor=option.number("evo_timeout_factor", above=0, at_most=1000),
             pass_score=option.number("evo_pass_score", above=-1, at_least=0, at_most=1),
+            tie_band=option.number("evo_tie_band", above=-1, at_least=0, at_most=1),
             feedback=option.choice("evo_feedback", get_args(Feedback)),
             judge=_read_judge(option),
             results=option.path("evo_results") or config.rootpath / "evo-results",
@@ -98,6 +100,7 @@ OPTIONS: tuple[tuple[str, str, str | list[str], str], ...] = (
     ("variant", "SEED", [], "Seeds of fresh fixtures for generated tasks"),
     ("timeout-factor", "FACTOR", "1", "Multiplies the time limit of every task"),
     ("pass-score", "SCORE", "1.0", "Score from which a trial passes, within 0..1"),
+    ("tie-band", "SCORE", "1e-9", "Greatest difference of a task's score that is a tie"),
     (
         "feedback",
         "LEVEL",

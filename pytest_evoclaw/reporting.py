@@ -159,6 +159,7 @@ class ResultsReporter:
             loaded_task_count=len(files),
             official_task_count=sum(SANITY_TASK not in file for file in files),
             pass_score=evo.pass_score,
+            tie_band=evo.tie_band,
             timeout_factor=evo.timeout_factor,
             feedback=evo.feedback,
             judge_model=evo.judge.model,

@@ -177,6 +177,15 @@ def test_small_differences_are_ties_within_the_band():
     assert numbers["mean"] == pytest.approx(-0.05)
 
 
+def test_the_band_of_a_session_is_in_its_statistics():
+    results = [make_scored("task_1_x", "baseline", 0.5), make_scored("task_1_x", "preskill", 0.51)]
+    metrics = compute_metrics(results, replace(FACTS, tie_band=0.05))
+    statistics = metrics["groups"][0]["statistics"]
+
+    assert metrics["session"]["tie_band"] == statistics["tie_band"] == 0.05
+    assert statistics["differences"]["preskill"]["ties"] == 1
+
+
 def test_order_of_results_changes_no_digit():
     dice = random.Random(1)
     results = [
