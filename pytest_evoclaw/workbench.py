@@ -55,6 +55,7 @@ class Workbench:
     _made: int = 0
     _desk: Path | None = None
     _solutions: list[Solution] = field(default_factory=list)
+    _grades: list[Grade] = field(default_factory=list)
 
     @property
     def solution(self) -> Solution:
@@ -62,6 +63,13 @@ class Workbench:
         if not self._solutions:
             self._solutions.append(self.solve())
         return self._solutions[0]
+
+    @property
+    def right(self) -> Grade:
+        """The grade of the solution."""
+        if not self._grades:
+            self._grades.append(self.grade(self.solution.outputs))
+        return self._grades[0]
 
     def solve(self) -> Solution:
         """Carry out the reference solution in a fresh workspace; NotScored if it breaks."""
@@ -136,7 +144,7 @@ def _read(workspace: Path) -> dict[str, bytes]:
 
 def list_undeserved(bench: Workbench, outputs: Mapping[str, bytes], words: str) -> tuple[str, ...]:
     """Return what is wrong if these worthless outputs, called ``words``, earn anything."""
-    due = [check.key for check in bench.grade(bench.solution.outputs).checks]
+    due = [check.key for check in bench.right.checks]
     grade = bench.grade(outputs)
     faults = [
         f"{words}: check {check.key} is vacuous, it scores {check.score:.2f}"

@@ -19,7 +19,7 @@ from pytest_evoclaw.mutations.formats import sample_mutants
 from pytest_evoclaw.results import Grade
 from pytest_evoclaw.workbench import Workbench
 
-MUTANTS = 60
+MUTANTS = 40
 SHARE = 0.95
 SHOWN = 10
 # A prompt that allows more fields than it asks for says so.

@@ -87,7 +87,8 @@ def perform(order: Order, folder: Path) -> Sequence[Check]:
 
 def serve(folder: Path) -> None:
     """Fork a supervisor for each connection, until the client is gone; then end them all."""
-    from pytest_evoclaw.grading import inline  # noqa: F401 - once here instead of in each fork
+    from pytest_evoclaw import evidence  # noqa: F401 - once here instead of in each fork
+    from pytest_evoclaw.grading import inline  # noqa: F401
     from pytest_evoclaw.grading.supervisor import watch_children
 
     reaper.set_process(reaper.PR_SET_CHILD_SUBREAPER, 1)
