@@ -28,6 +28,7 @@ from pytest_evoclaw.usage import Usage
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
+    from openai.resources.chat import AsyncCompletions
 
 FAULT_CHARACTERS = 500
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -129,9 +130,7 @@ class Completer:
 
     def _ask(self, messages: Messages, parameters: Mapping[str, Any], seconds: float) -> _Answer:
         with self.pool.hold() if self.pool is not None else contextlib.nullcontext():
-            started = time.monotonic()
-            answer = asyncio.run(_request(self, messages, parameters, seconds))
-            return replace(answer, seconds=time.monotonic() - started)
+            return asyncio.run(_request(self, messages, parameters, seconds))
 
     def _erase(self, text: str) -> str:
         key = self.endpoint.api_key
@@ -152,12 +151,22 @@ async def _request(
     completer: Completer, messages: Messages, parameters: Mapping[str, Any], seconds: float
 ) -> _Answer:
     """Send one request."""
+    fields = {"model": completer.endpoint.model, "messages": list(messages), **parameters}
+    async with _open_client(completer.endpoint, seconds) as client:
+        completions = client.chat.completions  # slow the first time, and no fault of the provider
+        started = time.monotonic()
+        answer = await _send(completions, fields, seconds, completer.limits.reply_bytes)
+    return replace(answer, seconds=time.monotonic() - started)
+
+
+async def _send(
+    completions: AsyncCompletions, fields: dict[str, Any], seconds: float, limit: int
+) -> _Answer:
     import openai
 
-    fields = {"model": completer.endpoint.model, "messages": list(messages), **parameters}
     try:
-        async with asyncio.timeout(seconds), _open_client(completer.endpoint, seconds) as client:
-            data = await _read(client, fields, completer.limits.reply_bytes)
+        async with asyncio.timeout(seconds):
+            return _Answer(data=await _read(completions, fields, limit))
     except openai.APIStatusError as error:
         text = _cut(error.response.text or str(error))
         return _Answer(
@@ -173,7 +182,6 @@ async def _request(
         return _Answer(fault=_cut(f"{error}{cause}"), transient=True)
     except (_BrokenAnswer, OSError) as error:
         return _Answer(fault=_cut(str(error)), transient=True)
-    return _Answer(data=data)
 
 
 class _BrokenAnswer(Exception):
@@ -194,11 +202,11 @@ def _open_client(endpoint: Endpoint, seconds: float) -> AsyncOpenAI:
     )
 
 
-async def _read(client: AsyncOpenAI, fields: dict[str, Any], limit: int) -> Any:
+async def _read(completions: AsyncCompletions, fields: dict[str, Any], limit: int) -> Any:
     transport = _transport_errors()
     data = bytearray()
     try:
-        async with client.chat.completions.with_streaming_response.create(**fields) as response:
+        async with completions.with_streaming_response.create(**fields) as response:
             async for chunk in response.iter_bytes():
                 data += chunk
                 if len(data) > limit:

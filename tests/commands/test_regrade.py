@@ -45,7 +45,7 @@ def regrade(made: MadeSession, *args: str, brain: Brain | None = None) -> tuple[
     """Grade again with a judge on loopback; return the exit code and the judge."""
     with ModelServer(brain or judges.good(0.5)) as server:
         url = f"--judge-base-url={server.base_url}"
-        common = [f"--root={made.root}", "--judge-timeout=1", url]
+        common = [f"--root={made.root}", "--judge-timeout=10", url]
         return main(["regrade", str(made.folder), *common, *args]), server
 
 

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from pytest_evoclaw.cli import main
 from pytest_evoclaw.grading.hybrid import JUDGE_OFF
 from pytest_evoclaw.schemas import make_validator
+from pytest_evoclaw.stored_sessions import read_session
 from tests import judges
 from tests.conftest import Suite
 from tests.model_server import Brain
@@ -51,7 +53,7 @@ def make_hybrid(suite: Suite, name: str = "task_01_numbers", kind: str = "hybrid
 
 
 def run(suite: Suite, *args: str, mode: str = "baseline") -> pytest.RunResult:
-    return suite.run("--evo-judge-model=judge-1", "--evo-judge-timeout=1", *args, mode=mode)
+    return suite.run("--evo-judge-model=judge-1", "--evo-judge-timeout=10", *args, mode=mode)
 
 
 def find_grades(suite: Suite) -> dict[str, Any]:
@@ -143,16 +145,16 @@ def test_an_unusable_judge_leaves_its_trial_unscored_and_all_others_alone(suite,
 
 
 @pytest.mark.parametrize(
-    ("brain", "words"),
-    [(judges.slow(30), "no answer within 0.3 s"), (judges.rate_limited(30), "HTTP 429")],
+    ("seconds", "brain", "words"),
+    [(0.3, judges.slow(30), "no answer within 0.3 s"), (3, judges.rate_limited(30), "HTTP 429")],
     ids=["slow", "rate-limited"],
 )
-def test_a_judge_that_does_not_answer_costs_bounded_time(suite, open_judge, brain, words):
+def test_a_judge_that_does_not_answer_costs_bounded_time(suite, open_judge, seconds, brain, words):
     make_hybrid(suite)
     open_judge(brain)
     started = time.monotonic()
-    result = suite.run("--evo-judge-model=judge-1", "--evo-judge-timeout=0.3")
-    assert time.monotonic() - started < 30
+    result = suite.run("--evo-judge-model=judge-1", f"--evo-judge-timeout={seconds}")
+    assert time.monotonic() - started < 60
     result.assert_outcomes(errors=1)
     assert words in suite.journal[0]["failure"]["detail"]
 
@@ -265,3 +267,21 @@ def test_scores_are_the_same_under_xdist_and_no_more_requests_are_in_flight(suit
     run(suite, "-n2", "--evo-judge-concurrency=1").assert_outcomes(passed=5)
     assert len(server.requests) == 4
     assert not list(suite.session.glob(".judge*"))
+
+
+def test_a_session_graded_again_by_the_same_judge_has_the_same_scores(suite, open_judge, capsys):
+    make_hybrid(suite)
+    suite.add_task("task_02_more")
+    open_judge(judges.good({"c1": 0.5, "c2": 1}))
+    run(suite, mode="all")
+    old = suite.session
+    assert main(["regrade", str(old)]) == 0
+    scores = [
+        {(result.trial.task_id, result.trial.mode): result.score for result in session.results}
+        for session in (read_session(old), read_session(suite.session))
+    ]
+    assert suite.session.name.endswith("-regraded")
+    assert scores[0] == scores[1]
+    assert len(scores[0]) == 6
+    make_validator("metrics").validate(suite.metrics)
+    assert "6 trials: 6 scored" in capsys.readouterr().out
