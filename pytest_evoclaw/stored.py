@@ -1,25 +1,23 @@
-"""A session that is over, read back from its folder."""
+"""A session that is over, by runtime and model: what studies, comparisons and merges are of."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from pytest_evoclaw.errors import SettingsError
+from pytest_evoclaw import stored_sessions
 from pytest_evoclaw.group_metrics import PUBLISHED_MODES
-from pytest_evoclaw.journal import read_journal
 from pytest_evoclaw.measures import Arm
 from pytest_evoclaw.measures import order_naturally
 from pytest_evoclaw.metrics import SessionFacts
 from pytest_evoclaw.metrics import collect_arms
 from pytest_evoclaw.results import TrialResult
+from pytest_evoclaw.stored_sessions import JOURNAL as JOURNAL
+from pytest_evoclaw.stored_sessions import METRICS as METRICS
 
-METRICS = "metrics.json"
-JOURNAL = "trials.jsonl"
 # What must be equal for scores of two sessions to be measured in the same way.
 SETTINGS = (
     "version",
@@ -82,28 +80,15 @@ class StoredSession:
 
 def read_session(folder: Path) -> StoredSession:
     """Read a session's folder; SettingsError names what is missing or damaged in it."""
-    for name in (METRICS, JOURNAL):
-        if not (folder / name).is_file():
-            raise SettingsError(f"{folder}: found no {name}, allowed the folder of a session")
-    try:
-        metrics = json.loads((folder / METRICS).read_text(encoding="utf-8"))
-        facts = read_facts(metrics["session"])
-        not_run = int(metrics["counts"].get("not_run", 0))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise SettingsError(f"{folder / METRICS}: no metrics of a session: {error!r}") from error
-    try:
-        results = read_journal(folder / JOURNAL)
-    except ValueError as error:
-        raise SettingsError(str(error)) from error
-    last = {result.trial: result for result in results}
-    return StoredSession(folder=folder, facts=facts, results=tuple(last.values()), not_run=not_run)
-
-
-def read_facts(data: dict[str, Any]) -> SessionFacts:
-    """Rebuild the facts from ``session`` of metrics.json; KeyError or TypeError if they are not."""
-    known = {field.name: data[field.name] for field in fields(SessionFacts) if field.name in data}
-    listed = {name: tuple(known[name]) for name in ("modes", "models", "warnings")}
-    return SessionFacts(**{**known, **listed})
+    stored = stored_sessions.read_session(folder)
+    metrics = json.loads((folder / METRICS).read_text(encoding="utf-8"))
+    last = {result.trial: result for result in stored.results}
+    return StoredSession(
+        folder=folder,
+        facts=stored.facts,
+        results=tuple(last.values()),
+        not_run=metrics.get("counts", {}).get("not_run", 0),
+    )
 
 
 def list_differences(one: SessionFacts, other: SessionFacts) -> list[str]:

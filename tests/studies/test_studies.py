@@ -243,7 +243,7 @@ def test_a_study_writes_the_same_bytes_again_and_prints_its_tables(tmp_path, nam
 
 def test_a_study_of_no_session_is_a_usage_error(tmp_path, capsys):
     assert main(["study", "cost", str(tmp_path)]) == 2
-    assert "found no metrics.json" in capsys.readouterr().err
+    assert "found no trials.jsonl" in capsys.readouterr().err
 
 
 def test_damage_in_a_journal_is_named_with_its_line(tmp_path, capsys):
