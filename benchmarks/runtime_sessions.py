@@ -5,6 +5,7 @@
 Parts: ``session`` (all modes, usage against what the server sent, skills consulted, then the same
 again from stored answers with the server down), ``faults`` (what each runtime does when the
 provider fails), ``loops`` (limits that end a loop), ``cpu`` (the harness's CPU beside its agents').
+``EVO_BENCH_RUNTIMES`` and ``EVO_BENCH_WORKERS`` change who takes part in the session, and ``-n``.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ from tests.runtimes.bench import make_fault
 from tests.runtimes.bench import tell_usage
 
 TASKS = ("task_00", "task_01", "task_05", "task_22", "task_24", "task_27")
-RUNTIMES = ("nanobot", "openclaw")
-WORKERS = 8
+RUNTIMES = os.environ.get("EVO_BENCH_RUNTIMES", "nanobot,openclaw").split(",")
+WORKERS = int(os.environ.get("EVO_BENCH_WORKERS", "8"))
 
 
 def say(text: str) -> None:
@@ -98,7 +99,8 @@ def run_session(
     url: str, results: Path, option: str, paths: Sequence[str]
 ) -> tuple[list[TrialResult], float]:
     """Run pytest over the tasks; return its trials, and the seconds that it took."""
-    binaries = [f"--evo-runtime-bin={each.name}={each.find()}" for each in ADAPTERS[:2]]
+    used = [each for each in ADAPTERS if each.name in RUNTIMES]
+    binaries = [f"--evo-runtime-bin={each.name}={each.find()}" for each in used]
     argv = [
         *(sys.executable, "-m", "pytest", "-q", "-n", str(WORKERS), "--evo-mode=all"),
         *(f"--evo-runtime={','.join(RUNTIMES)}", *binaries, "--evo-model=scripted-1"),
