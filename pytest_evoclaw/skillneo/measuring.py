@@ -7,10 +7,10 @@ from concurrent.futures import FIRST_COMPLETED
 from concurrent.futures import Future
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import wait
-from dataclasses import asdict
 from dataclasses import dataclass
 from dataclasses import field
 from dataclasses import replace
+from typing import Any
 
 from pytest_evoclaw.skillneo.budget import Budget
 from pytest_evoclaw.skillneo.budget import Spending
@@ -38,6 +38,16 @@ class Slot:
     candidate: str
     repeat: int
     attempt: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the key of the execution in the journal."""
+        return {
+            "generation": self.generation,
+            "stage": self.stage,
+            "candidate": self.candidate,
+            "repeat": self.repeat,
+            "attempt": self.attempt,
+        }
 
 
 @dataclass(slots=True)
@@ -87,7 +97,7 @@ class Measuring:
         return replace(self._spent, seconds=now - self._started)
 
     def _find(self, slot: Slot) -> ExecutionRecord | None:
-        event = self.journal.find(event="execution", **asdict(slot))
+        event = self.journal.find(event="execution", **slot.to_dict())
         return None if event is None else ExecutionRecord.from_dict(event["record"])
 
     def _execute_all(self, tree: Tree, slots: Sequence[Slot]) -> None:
@@ -116,7 +126,7 @@ class Measuring:
             self._write(flying.pop(future), future.result())
 
     def _write(self, slot: Slot, record: ExecutionRecord) -> None:
-        event = {"event": "execution", **asdict(slot), "record": record.to_dict()}
+        event = {"event": "execution", **slot.to_dict(), "record": record.to_dict()}
         self.journal.append(event)
 
     def _execute(self, bundle: SkillBundle | None) -> ExecutionRecord:

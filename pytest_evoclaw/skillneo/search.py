@@ -10,6 +10,7 @@ import json
 from dataclasses import asdict
 from dataclasses import dataclass
 from dataclasses import field
+from functools import cache
 from random import Random
 
 from pytest_evoclaw.errors import SettingsError
@@ -44,6 +45,13 @@ VERSION = 1
 LEAST_SCREENED = 2
 LEAST_PARENTS = 2
 PERFECT = 1.0
+
+
+@cache
+def find_policy(name: str) -> Policy:
+    """Return the policy of this name; SettingsError if there is none."""
+    policy: Policy = make_part("skillneo.policies", name)
+    return policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +98,7 @@ class Search:
 
     def run(self, root: SkillBundle) -> SearchResult:
         """Search until an end of Algorithm 1, an interruption, or a limit of the budget."""
-        self._policy = make_part("skillneo.policies", self.settings.policy)
+        self._policy = find_policy(self.settings.policy)
         self._seed = self._open(root)
         self._tree = Tree(repeats=self.settings.repeats)
         self._tree.add(Candidate(name=ROOT, generation=0, digest=root.digest, bundle=root))
