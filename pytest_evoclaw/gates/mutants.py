@@ -22,8 +22,14 @@ from pytest_evoclaw.workbench import Workbench
 MUTANTS = 40
 SHARE = 0.95
 SHOWN = 10
-# A prompt that allows more fields than it asks for says so.
-LENIENT = re.compile(r"\b(further|additional|extra|other|more) (fields|keys|columns)\b", re.I)
+# A prompt that allows more fields than it asks for says so in some way; "no other" does not.
+LENIENT = re.compile(
+    r"(?<!\bno )(?<!\bwithout )\b(further|additional|extra|other|more|surplus) "
+    r"(fields|keys|columns)\b"
+    r"|\b(fields|keys|columns) (outside|beyond|of your own)\b"
+    r"|\b(may|can) (add others|contain more)\b|\banything else in\b",
+    re.I,
+)
 SubProblems = frozenset[int | None]
 
 
