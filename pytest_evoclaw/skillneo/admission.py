@@ -75,7 +75,7 @@ class Admission:
         if event is None:
             self.check_budget(request.wanted)
             answer = self.parties.proposer.propose(request)
-            edits = [asdict(edit) for edit in answer.edits]
+            edits = [edit.to_dict() for edit in answer.edits]
             event = {"event": "proposals", **place, "edits": edits, "usage": asdict(answer.usage)}
             self.journal.append(event)
         return [Edit.from_dict(edit) for edit in event["edits"]]
@@ -84,7 +84,7 @@ class Admission:
         event = self.journal.find(event="draft", **place)
         if event is None:
             earlier = self._list_drafts(request.generation)
-            event = {"event": "draft", **place, "edit": asdict(edit)}
+            event = {"event": "draft", **place, "edit": edit.to_dict()}
             event.update(self._judge_draft(tree, request, edit, earlier))
             self.journal.append(event)
         if event["outcome"] == ADMITTED:

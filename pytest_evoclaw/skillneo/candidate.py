@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,9 +41,13 @@ class Edit:
     donors: tuple[str, ...] = ()
     specification: str = ""
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        return {**asdict(self), "donors": list(self.donors)}
+
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Edit:
-        """Rebuild from the builtins of ``dataclasses.asdict``."""
+        """Rebuild from :meth:`to_dict`."""
         return cls(**{**data, "donors": tuple(data["donors"])})
 
 

@@ -107,23 +107,32 @@ class Measuring:
 
     def _execute_concurrently(self, tree: Tree, slots: Sequence[Slot]) -> None:
         flying: dict[Future[ExecutionRecord], Slot] = {}
+        failed: list[Future[ExecutionRecord]] = []
         with ThreadPoolExecutor(self.jobs) as pool:
             try:
                 for number, slot in enumerate(slots):
                     if len(flying) >= self.jobs:
-                        self._land(flying)
+                        failed += self._land(flying)
+                    if failed:
+                        break
                     self.check_budget(len(slots) - number + len(flying))
                     future = pool.submit(self._execute, tree[slot.candidate].bundle)
                     flying[future] = slot
             finally:
                 # What was started is paid for: it is recorded even if the next may not start.
                 while flying:
-                    self._land(flying)
+                    failed += self._land(flying)
+        for future in failed:
+            future.result()
 
-    def _land(self, flying: dict[Future[ExecutionRecord], Slot]) -> None:
+    def _land(self, flying: dict[Future[ExecutionRecord], Slot]) -> list[Future[ExecutionRecord]]:
+        """Record what has ended, and return what has raised."""
         done, _ = wait(flying, return_when=FIRST_COMPLETED)
-        for future in done:
-            self._write(flying.pop(future), future.result())
+        slots = {future: flying.pop(future) for future in done}
+        failed = [future for future in done if future.exception() is not None]
+        for future in done.difference(failed):
+            self._write(slots[future], future.result())
+        return failed
 
     def _write(self, slot: Slot, record: ExecutionRecord) -> None:
         event = {"event": "execution", **slot.to_dict(), "record": record.to_dict()}

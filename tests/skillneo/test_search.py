@@ -15,6 +15,7 @@ from pytest_evoclaw.skillneo.journal import Journal
 from tests.skillneo.made_search import World
 from tests.skillneo.made_search import make_edit
 from tests.skillneo.made_search import plan_children
+from tests.skillneo.made_search import read_text
 from tests.skillneo.made_search import search_world
 
 BROKEN = Kind.INFRASTRUCTURE
@@ -367,3 +368,21 @@ def test_several_jobs_find_the_same_as_one():
     many = search_world(worlds[1], generations=1, jobs=4)
     assert (one.deployed, one.parents) == (many.deployed, many.parents)
     assert sorted(worlds[0].executed) == sorted(worlds[1].executed)
+
+
+def test_what_ended_beside_a_crash_is_recorded():
+    world = World(plans=[plan_children("root", "one", "two")])
+    execute = world.execute
+
+    def crash(bundle, n, /):
+        records = execute(bundle, n)
+        if read_text(bundle) == "two":
+            raise OSError("no space left")
+        return records
+
+    world.execute = crash  # type: ignore[method-assign]
+    journal = Journal(lambda: 0.0)
+    with pytest.raises(OSError, match="no space left"):
+        search_world(world, journal=journal, jobs=2)
+    assert ("screen", "b01", 1) in list_stages(journal, 1)
+    assert ("screen", "b02", 1) not in list_stages(journal, 1)
