@@ -7,8 +7,8 @@ import pytest
 pytest_plugins = (
     "pytest_evoclaw.options",
     "pytest_evoclaw.session",
-    "pytest_evoclaw.judging",
     "pytest_evoclaw.collector",
+    "pytest_evoclaw.judging",
     "pytest_evoclaw.gating",
     "pytest_evoclaw.fixtures",
     "pytest_evoclaw.reporting",
