@@ -113,12 +113,15 @@ def read_repairs(bundle: SkillBundle) -> set[str]:
 class SimulatedTask:
     """Executes bundles on a landscape; ``made`` counts executions by digest.
 
+    ``breakage`` is the chance that an execution ends as a fault of the infrastructure.
+
     The n-th execution of a bundle is the same whenever it is made, so that a search that was
     interrupted can be compared with one that was not.
     """
 
     landscape: Landscape
     seed: int
+    breakage: float = 0.0
     made: Counter[str] = field(default_factory=Counter)
 
     def __call__(self, bundle: SkillBundle, n: int, /) -> Sequence[ExecutionRecord]:
@@ -130,6 +133,8 @@ class SimulatedTask:
         self.made[digest] += 1
         identity = f"{digest[:12]}-{self.made[digest]}"
         random = Random(f"{self.seed}/{identity}")
+        if random.random() < self.breakage:
+            return ExecutionRecord(identity=identity, kind=Kind.INFRASTRUCTURE, usage=USED)
         chances = self.landscape.list_chances(read_repairs(bundle))
         passed = sum(random.random() < chance for chance in chances)
         share = passed / len(chances)
