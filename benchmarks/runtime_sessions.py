@@ -105,7 +105,7 @@ def run_session(
         *(sys.executable, "-m", "pytest", "-q", "-n", str(WORKERS), "--evo-mode=all"),
         *(f"--evo-runtime={','.join(RUNTIMES)}", *binaries, "--evo-model=scripted-1"),
         *(f"--evo-base-url={url}", f"--evo-results={results}", option, *paths),
-        "--evo-timeout-factor=4",
+        *(f"--evo-workspaces={results.parent / 'work'}", "--evo-timeout-factor=4"),
     ]
     started = time.monotonic()
     done = subprocess.run(argv, cwd=ROOT, check=False, capture_output=True, text=True)

@@ -42,7 +42,13 @@ def evo_workspaces(
     ``--evo-workspaces``, else pytest's basetemp, else, if that lies in the project, a temporary
     folder of the system.
     """
-    asked = pytestconfig.stash[evo_config_key].workspaces
+    evo = pytestconfig.stash[evo_config_key]
+    asked = evo.workspaces
+    if asked is not None and (evo.gateway.record or evo.gateway.replay):
+        # Stored answers name paths, which have to be the same again.
+        (asked / "evo-stored").mkdir(parents=True, exist_ok=True)
+        yield asked / "evo-stored"
+        return
     if asked is not None:
         asked.mkdir(parents=True, exist_ok=True)
         yield Path(tempfile.mkdtemp(prefix="evo-", dir=asked))

@@ -138,13 +138,21 @@ class TrialRunner:
     def _find_place(self, phase: Phase) -> PhasePlace:
         # The agent sees its workspace's path: neither the mode nor the phase may show in it, and
         # it has the same length everywhere, so that prompts are equally long.
-        name = f"{self.settings.session.name}/{self._folder}/{phase.name}"
+        name = f"{self._session}/{self._folder}/{phase.name}"
         digest = hashlib.sha256(name.encode()).hexdigest()[:12]
         return PhasePlace(
             root=self.settings.workspaces / digest,
             artifacts=self.settings.session / self._folder / phase.name,
             folder=f"{self._folder}/{phase.name}",
         )
+
+    @property
+    def _session(self) -> str:
+        # Stored answers name files by the absolute paths that the agent had: they have to be the
+        # same again in a session that has these answers.
+        gateway = self.parts.gateway
+        stored = gateway is not None and (gateway.settings.record or gateway.settings.replay)
+        return "stored" if stored else self.settings.session.name
 
     @property
     def _folder(self) -> str:
