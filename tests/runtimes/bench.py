@@ -73,7 +73,7 @@ class Adapter:
     ``variable`` names its program. ``lists_skills`` says that it shows the model which skills there
     are, ``at_once`` how many the tests start together, ``seconds`` how long it takes at most, on a
     busy machine, from its start to the end of a trial in which the model answers at once.
-    ``feeds_back`` says that the model hears of a call that cannot be read.
+    ``ends_by_text`` says that an answer without a call ends its work.
     """
 
     name: str
@@ -81,7 +81,6 @@ class Adapter:
     variable: str
     api: Api
     lists_skills: bool = True
-    feeds_back: bool = True
     ends_by_text: bool = True
     at_once: int = 8
     seconds: float = 120.0
@@ -108,7 +107,6 @@ ADAPTERS = (
         program="openclaw",
         variable="EVO_OPENCLAW_BIN",
         api="chat",
-        feeds_back=False,
         at_once=4,
         seconds=240.0,
     ),

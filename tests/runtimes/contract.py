@@ -264,8 +264,7 @@ class Contract:
             assert outcome.result.failure.reason in ("provider_error", "no_model_turns")
             return
         assert outcome.result.failure is None
-        unread = name == "broken arguments" and not self.adapter.feeds_back
-        if not unread and name != "context overflow":
+        if name != "context overflow":
             assert outcome.result.score == 1.0
 
     def test_a_provider_without_the_api_that_it_speaks_is_told_as_such(self, bench):
