@@ -102,7 +102,7 @@ def test_as_many_start_at_a_time_as_there_are_places(tmp_path):
 
 
 def test_the_time_limit_counts_from_the_first_request(bench):
-    running = bench.begin("slow", "sleep 30", seconds=0.5)
+    running = bench.begin("slow", "sleep 60", seconds=3.0)
     running.wait_begun()
     time.sleep(1.0)
     running.start.finish()
@@ -110,7 +110,7 @@ def test_the_time_limit_counts_from_the_first_request(bench):
     assert ended.limit == "timeout"
     assert running.start.seconds is not None
     assert running.start.seconds >= 1.0
-    assert 0.4 <= ended.seconds - running.start.seconds < 10
+    assert 2.0 <= ended.seconds - running.start.seconds < 40
 
 
 def test_only_the_first_request_counts(bench):

@@ -130,7 +130,7 @@ def test_a_timeout_is_graded_on_what_is_there(suite):
   turns: 1
 """
     )
-    factor = "--evo-timeout-factor=0.1"
+    factor = "--evo-timeout-factor=0.5"
     result = suite.run("--evo-runtime=scripted", "--evo-script=script.yaml", factor)
     result.assert_outcomes(passed=1)
     (execution,) = (phase["execution"] for phase in suite.journal[0]["phases"])
