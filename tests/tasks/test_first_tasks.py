@@ -1,4 +1,4 @@
-"""What holds for every task with JSON outputs, one for each sub-problem."""
+"""What holds for every task with JSON outputs: one a sub-problem, then those about all of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,12 @@ from tests.tasks.bench import ROOT
 from tests.tasks.bench import Bench
 from tests.tasks.bench import mutate
 
-TASKS = ["task_00_sanity", "task_01_batch_data_transform", "task_05_config_migration"]
+TASKS = [
+    "task_00_sanity",
+    "task_01_batch_data_transform",
+    "task_05_config_migration",
+    "task_13_data_pipeline",
+]
 STRIDE = 7  # of some 3,000 single changes; coprime to the number of changes of each place
 JUNK = [b"", b"\x00\xff\xfejunk", b"null", b"[]", b"{}", b"[{}]", b"[null]", b"0", b'"text"', b"["]
 
@@ -71,7 +76,7 @@ def test_the_checks_are_the_same_whatever_the_outputs_are(bench):
 
 
 def test_every_sub_problem_has_equally_many_checks(bench):
-    numbers = [check.sub_problem for check in bench.grade().checks]
+    numbers = [check.sub_problem for check in bench.grade().checks if check.sub_problem]
     wanted = list(range(1, bench.task.metadata["sub_problems"] + 1))
     assert sorted(set(numbers)) == wanted
     assert len({numbers.count(number) for number in wanted}) == 1
@@ -83,8 +88,10 @@ def test_each_output_matters_for_its_own_sub_problem_alone(bench):
     for number, name in enumerate(order_outputs(bench), start=1):
         right = bench.read(name)
         bench.write(name, b"junk")
-        scores = bench.grade().sub_problem_scores
+        grade = bench.grade()
+        scores = grade.sub_problem_scores
         assert scores == {each: float(each != number) for each in scores}
+        assert number in scores or grade.score < 1
         bench.write(name, right)
 
 
@@ -94,8 +101,9 @@ def test_a_change_at_any_place_of_a_solution_lowers_its_sub_problem(bench):
         right = bench.read(name)
         for words, wrong in islice(mutate(right), 0, None, STRIDE):
             bench.write(name, wrong)
-            scores = bench.grade().sub_problem_scores
-            assert scores.pop(number) < 1, f"{name} {words}"
+            grade = bench.grade()
+            scores = grade.sub_problem_scores
+            assert scores.pop(number, grade.score) < 1, f"{name} {words}"
             assert set(scores.values()) <= {1.0}
         bench.write(name, right)
 
