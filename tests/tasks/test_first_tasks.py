@@ -20,6 +20,7 @@ TASKS = [
     "task_01_batch_data_transform",
     "task_05_config_migration",
     "task_13_data_pipeline",
+    "task_21_metrics_anomaly",
 ]
 STRIDE = 7  # of some 3,000 single changes; coprime to the number of changes of each place
 JUNK = [b"", b"\x00\xff\xfejunk", b"null", b"[]", b"{}", b"[{}]", b"[null]", b"0", b'"text"', b"["]
