@@ -111,7 +111,7 @@ def run_session(
     done = subprocess.run(argv, cwd=ROOT, check=False, capture_output=True, text=True)
     wall = time.monotonic() - started
     if done.returncode not in (0, 1):
-        raise SystemExit(done.stdout + done.stderr)
+        raise SystemExit(f"pytest ended with {done.returncode}\n{done.stdout}{done.stderr}")
     (session,) = results.iterdir()
     return read_journal(session / "trials.jsonl"), wall
 
