@@ -20,6 +20,7 @@ TASKS = [
     "task_01_batch_data_transform",
     "task_02_log_analysis",
     "task_05_config_migration",
+    "task_11_web_extraction",
     "task_13_data_pipeline",
     "task_21_metrics_anomaly",
 ]
